@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make help` lists the targets. A build variant has its own folder: make B=build/san SAN=1.
+
+B      ?= build
+CC     ?= gcc
+PREFIX ?= /usr/local
+VERSION := 0.1.0
+
+PKGS := yaml-0.1 libjpeg libpng zlib jansson libxxhash libarchive libzip libprotobuf-c cairo
+OPT  ?= -O2 -g
+WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
+ifdef WERROR
+WARN += -Werror
+endif
+CFLAGS ?=
+ALL_CFLAGS = -std=c11 $(OPT) $(WARN) -fopenmp -pthread -D_GNU_SOURCE -DTT_VERSION='"$(VERSION)"' -I. -I$(B)/gen -MMD -MP \
+             $(shell pkg-config --cflags $(PKGS)) $(SAN_FLAGS) $(CFLAGS)
+ALL_LDLIBS = $(shell pkg-config --libs $(PKGS)) -ldnnl -lm -fopenmp -pthread $(SAN_FLAGS) $(LDLIBS)
+ifeq ($(SAN),1)
+SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+ifeq ($(SAN),thread)
+SAN_FLAGS := -fsanitize=thread
+endif
+
+# Instruction sets of the vector kernels; arm64 and others run the plain C level.
+ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
+ifeq ($(ARCH),x86_64)
+ISAS := c avx2 avx512
+ALL_CFLAGS += -DTT_X86
+endif
+ISAS ?= c
+ISA_FLAGS_c      := -O3
+ISA_FLAGS_avx2   := -O3 -mavx2 -mfma -mf16c
+ISA_FLAGS_avx512 := -O3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+
+SRC_DIRS := tensor kernels/ops kernels/ref kernels/cpu data vision audio models pipeline
+SRCS     := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
+ISA_SRCS := $(filter-out kernels/cpu/dnnl% kernels/cpu/dispatch.c,$(wildcard kernels/cpu/*.c))
+ONE_SRCS := $(filter-out $(ISA_SRCS),$(SRCS))
+PROTOS   := $(wildcard pipeline/*.proto)
+GEN      := $(patsubst %.proto,$(B)/gen/%.pb-c.c,$(PROTOS))
+LIB_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(ONE_SRCS)) $(foreach i,$(ISAS),$(patsubst %.c,$(B)/obj/%.$(i).o,$(ISA_SRCS))) \
+            $(GEN:.c=.o)
+BIN_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard bin/*.c))
+LIB      := $(B)/libttrain.a
+
+# tests/test_*.c are programs of their own; tests/ops/*.c are linked into test_ops; tests/support/*.c into all.
+TESTS        := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
+SUPPORT_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/support/*.c))
+OPTEST_OBJS  := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/ops/*.c))
+
+all: $(B)/ttrain  ## build build/ttrain
+
+$(B)/ttrain: $(BIN_OBJS) $(LIB)
+	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+
+# `ar` keeps members of sources that are gone; start anew. Objects are listed through a file: there are many.
+$(LIB): $(LIB_OBJS)
+	@rm -f $@
+	$(file >$@.list,$^)
+	@ar rcs $@ @$@.list
+
+$(B)/obj/%.o: %.c | $(GEN:.c=.h)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+define isa_rule
+$(B)/obj/%.$(1).o: %.c
+	@mkdir -p $$(@D)
+	$(CC) $(ALL_CFLAGS) $(ISA_FLAGS_$(1)) -DTT_ISA=$(1) -c -o $$@ $$<
+endef
+$(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
+
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(B)/gen $<
+$(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
+	$(CC) -std=c11 -O2 -I$(B)/gen $(SAN_FLAGS) -c -o $@ $<
+
+$(B)/tests/test_ops: $(OPTEST_OBJS)
+$(B)/tests/%: $(B)/obj/tests/%.o $(SUPPORT_OBJS) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) -lcmocka $(ALL_LDLIBS)
+
+tests: $(TESTS)
+
+.PHONY: all tests
+.SECONDARY:
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

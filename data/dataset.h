@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* data/dataset.h - sources of samples. One dataset type is one file, one DATASET line in datasets.def, one test.
+ *
+ * An opened dataset is immutable and read by many threads at a time; sample i is the same whoever asks and
+ * whenever. Opening lists; it does not decode. */
+#ifndef TT_DATA_DATASET_H
+#define TT_DATA_DATASET_H
+
+#include "tensor/options.h"
+#include "vision/image.h"
+
+typedef struct TtDataset TtDataset;
+
+/* What one read gives. A worker keeps one and reuses its buffers. */
+typedef struct TtSample {
+    TtImage image;
+    int64_t label;   /* class index, or -1 when the set has none */
+    char name[1024]; /* the file (and member or row) it came from, for messages and bad_samples.tsv */
+    uint8_t *bytes;  /* the encoded file; buffer reused */
+    size_t bytes_size, bytes_capacity;
+} TtSample;
+void tt_sample_free(TtSample *s);
+TtStatus tt_sample_reserve(TtSample *s, size_t size) TT_NODISCARD;
+/* Read a whole file into s->bytes. TT_EDATA names the file. */
+TtStatus tt_sample_read_file(TtSample *s, const char *path) TT_NODISCARD;
+
+typedef struct TtDatasetDef {
+    const char *name;
+    const char *help;
+    const TtOption *options; /* besides `type` and the common ones of TtDatasetCommon */
+    size_t options_size;
+    /* List the samples. OPTIONS is the parsed struct; self->options points to it. Sets count, classes, impl. */
+    TtStatus (*open)(TtDataset *self);
+    TtStatus (*read)(const TtDataset *self, int64_t index, TtSample *out);
+    int64_t (*label)(const TtDataset *self, int64_t index); /* without decoding; for samplers; -1 none */
+    /* Name of sample INDEX as read() would give it, without reading (watchdog, messages). */
+    void (*describe)(const TtDataset *self, int64_t index, char *buf, size_t size);
+    void (*close)(TtDataset *self);
+} TtDatasetDef;
+
+struct TtDataset {
+    const TtDatasetDef *def;
+    const TtNode *node; /* the config's map, for errors */
+    void *options;
+    TtArena arena;        /* lives as long as the dataset */
+    TtImageOptions image; /* max_pixels and orientation for the readers */
+    int64_t count;
+    int classes;              /* number of classes; 0 when unknown */
+    const char **class_names; /* by index; NULL when the set has only numbers */
+    void *impl;
+};
+
+extern const TtDatasetDef *const tt_datasets[]; /* ended by NULL */
+
+/* Open what {type: ..., ...} describes. Paths in it are relative to the working directory. A missing path or
+ * an empty set is TT_EDATA; a bad key TT_ECONFIG. */
+TtStatus tt_dataset_open(const TtNode *map, const TtImageOptions *image, TtDataset **out) TT_NODISCARD;
+void tt_dataset_close(TtDataset *d); /* NULL is fine */
+
+#endif

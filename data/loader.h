@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* data/loader.h - batches from a dataset: sampler, transforms, worker threads, bounded prefetch, in order.
+ *
+ * The batch of (epoch, step) is a pure function of the config and the seed; workers only decide when it is
+ * ready. Seeking to any step of any epoch costs the same as starting. */
+#ifndef TT_DATA_LOADER_H
+#define TT_DATA_LOADER_H
+
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "vision/transform.h"
+
+typedef struct TtLoader TtLoader;
+
+typedef struct TtBatch {
+    int64_t epoch, step; /* step counts batches within the epoch, from 0 */
+    int n;               /* samples in it; the last batch may be smaller without drop_last */
+    TtTensor x;          /* (N,H,W,C) float32, contiguous */
+    int64_t *labels;     /* n; with on_error: skip, a skipped sample's place is taken by the next good one */
+    TtTensor targets;    /* (N,classes) float32 when a batch transform mixed them; else data == NULL */
+    int64_t *indices;    /* n: which sample of the dataset */
+    double wait;         /* seconds tt_loader_next waited for it */
+} TtBatch;
+
+typedef struct TtLoaderOptions {
+    const TtDataset *dataset;
+    const TtSampler *sampler; /* order of each epoch; borrowed */
+    const TtTransformChain *transforms;
+    uint64_t seed;
+    int batch_size;
+    bool drop_last;
+    int num_workers;              /* 1 or more; use tt_loader_auto_workers for `auto` */
+    int prefetch_factor;          /* batches ready or in work, per worker (at least 1) */
+    bool skip_errors;             /* on_error: skip */
+    int64_t max_errors;           /* with skip: the run fails on one more; negative: no bound */
+    const char *bad_samples_path; /* bad_samples.tsv to append to, or NULL */
+    double stall_seconds;         /* watchdog: warn, naming the file, when one sample takes longer; 0 means 60 */
+    int num_classes;              /* for batch transforms' targets and label checks; 0: unchecked */
+    int channels;                 /* 3; or 1 to train on grey (the mean of equal channels is not taken: R is) */
+} TtLoaderOptions;
+
+TtStatus tt_loader_open(const TtLoaderOptions *o, TtLoader **out) TT_NODISCARD;
+int64_t tt_loader_steps(const TtLoader *l); /* batches in an epoch */
+/* Drop what is prefetched and continue at this place; the next batch is exactly that one. */
+TtStatus tt_loader_seek(TtLoader *l, int64_t epoch, int64_t step) TT_NODISCARD;
+/* The next batch in order; after the last of an epoch *out is NULL once and the next call begins the following
+ * epoch (already being prefetched). The batch is the caller's until tt_loader_release. Errors: the first failed
+ * sample in order, whichever worker met it first. */
+TtStatus tt_loader_next(TtLoader *l, TtBatch **out) TT_NODISCARD;
+void tt_loader_release(TtLoader *l, TtBatch *b);
+int64_t tt_loader_errors(const TtLoader *l); /* samples skipped so far, each sample counted once */
+/* Wake a waiting tt_loader_next, which then returns TT_ESTOPPED (from a signal's flag watcher). */
+void tt_loader_interrupt(TtLoader *l);
+void tt_loader_close(TtLoader *l); /* joins all workers; NULL is fine */
+
+/* CPUs this process may use: sched_getaffinity bounded by the cgroup's quota (v1 and v2), at least 1. */
+int tt_cpu_count(void);
+int tt_loader_auto_workers(void);
+
+#endif

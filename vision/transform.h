@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vision/transform.h - image transforms with torchvision.transforms.v2's names, arguments, defaults and pixels.
+ *
+ * A chain is parsed once from the config's list and then applied by many threads at a time: it is immutable,
+ * and all that changes is in the sample and in the caller's scratch. Random transforms draw from a stream
+ * keyed by (seed, epoch, sample, position in the chain), so neither worker nor order matters.
+ * One transform is one file (or one of a small family in a file), one TRANSFORM line in transforms.def, one test. */
+#ifndef TT_VISION_TRANSFORM_H
+#define TT_VISION_TRANSFORM_H
+
+#include "tensor/options.h"
+#include "tensor/rng.h"
+#include "vision/image.h"
+
+/* Buffers of one worker, reused from sample to sample. */
+typedef struct TtTransformScratch {
+    TtImage image; /* a second picture to write into; transforms swap it with the sample's */
+    TtArena arena; /* emptied by the chain after each sample */
+    void *table;   /* resize coefficients and the like; owned, grown by the transforms */
+    size_t table_capacity;
+} TtTransformScratch;
+void tt_transform_scratch_free(TtTransformScratch *s);
+
+/* One picture on its way through the chain. */
+typedef struct TtTransformArgs {
+    TtImage *image;
+    TtTransformScratch *scratch;
+    TtRng rng;        /* this transform's own stream for this sample */
+    const char *name; /* the sample's, for messages */
+} TtTransformArgs;
+
+/* A batch on its way through MixUp and CutMix: x is (N,H,W,C) float32; targets (N,classes) float32, given as
+ * one-hot rows and left as mixed rows. */
+typedef struct TtBatchTransformArgs {
+    TtTensor x, targets;
+    TtRng rng;
+} TtBatchTransformArgs;
+
+typedef struct TtTransformDef {
+    const char *name;
+    const char *help;
+    const TtOption *options;
+    size_t size; /* of the parsed options */
+    /* After parsing: checks that a table cannot say, derived fields. NODE is the argument map. May be NULL.
+     * Nested transforms (RandomApply, RandomChoice) parse their lists here, into ARENA. */
+    TtStatus (*check)(void *options, const TtNode *node, TtArena *arena);
+    TtStatus (*apply)(const void *options, TtTransformArgs *a);
+    TtStatus (*apply_batch)(const void *options, TtBatchTransformArgs *a); /* instead of apply: MixUp, CutMix */
+    bool random;
+    /* Output size for an input of h x w, to predict shapes (--check, bench); 0 means "depends on the input".
+     * NULL: the size does not change. */
+    void (*out_size)(const void *options, int *h, int *w);
+} TtTransformDef;
+
+/* All of transforms.def, ended by NULL. */
+extern const TtTransformDef *const tt_transforms[];
+const TtTransformDef *tt_transform_find(const char *name);
+
+typedef struct TtTransform {
+    const TtTransformDef *def;
+    void *options;
+} TtTransform;
+
+typedef struct TtTransformChain {
+    int n; /* per-sample transforms */
+    TtTransform *list;
+    int n_batch; /* batch transforms; they must come last in the config's list */
+    TtTransform *batch;
+} TtTransformChain;
+
+/* Parse a list node: each element is a map of one key, {Name: {arg: value}}, or a bare Name; NULL or an empty
+ * list is an empty chain. Everything lives in ARENA. */
+TtStatus tt_transform_chain_parse(const TtNode *list, TtArena *arena, TtTransformChain *out) TT_NODISCARD;
+
+/* Apply the per-sample transforms in place, then convert to float32: uint8 and uint16 that no Normalize or
+ * ToDtype has converted are scaled to [0,1]. */
+TtStatus tt_transform_chain_apply(const TtTransformChain *c, uint64_t seed, uint64_t epoch, uint64_t sample,
+                                  const char *name, TtImage *image, TtTransformScratch *scratch) TT_NODISCARD;
+TtStatus tt_transform_chain_apply_batch(const TtTransformChain *c, uint64_t seed, uint64_t epoch, uint64_t step,
+                                        TtTensor x, TtTensor targets) TT_NODISCARD;
+/* The size that leaves the chain for an input of h x w (0: unknown before and after). */
+void tt_transform_chain_size(const TtTransformChain *c, int *h, int *w);
+/* The Normalize of the chain, to show pictures again: false when there is none. */
+bool tt_transform_chain_normalize(const TtTransformChain *c, float mean[3], float std[3]);
+
+#endif
