@@ -8,7 +8,7 @@ VERSION := 0.1.0
 
 PKGS := yaml-0.1 libjpeg libpng zlib jansson libxxhash libarchive libzip libprotobuf-c cairo
 OPT  ?= -O2 -g
-WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
+WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 ifdef WERROR
 WARN += -Werror
 endif

@@ -8,6 +8,8 @@
 #ifndef TT_TENSOR_GRAPH_H
 #define TT_TENSOR_GRAPH_H
 
+#include <stdio.h>
+
 #include "tensor/arena.h"
 #include "tensor/params.h"
 #include "tensor/types.h"
@@ -67,6 +69,15 @@ void tt_emit(TtGraph *g, const TtOpDef *op, const void *attrs, const TtVal *ins,
 /* The usual case of one output. */
 TtVal tt_emit1(TtGraph *g, const TtOpDef *op, const void *attrs, const TtVal *ins, int nin);
 
+/* The two operations that the graph emits by itself: a contiguous copy (x itself when it is contiguous already),
+ * and the sum of 1 to 16 values of one shape and type. */
+TtVal tt_contiguous(TtGraph *g, TtVal x);
+TtVal tt_add_n(TtGraph *g, const TtVal *xs, int n);
+
+/* A number that no other node of this graph gets; equal for graphs built by the same calls. Dropout puts it into
+ * its attributes to name its random stream. */
+uint64_t tt_graph_unique(TtGraph *g);
+
 /* Mark a value as a result that must survive the run (loss, logits, metrics). */
 void tt_output(TtGraph *g, TtVal v, const char *name);
 TtVal tt_find_output(const TtGraph *g, const char *name); /* TT_NONE when there is none */
@@ -74,11 +85,11 @@ TtVal tt_find_input(const TtGraph *g, const char *name);
 
 /* Append the nodes that compute d loss / d leaf for every trainable parameter the loss depends on (written to
  * the parameter's gradient memory), and for the inputs listed in WRT (their gradients returned in DWRT; may be
- * NULL, 0). LOSS is a scalar; SEED is d(objective)/d(loss), a scalar value, or TT_NONE for 1. */
+ * NULL, 0). LOSS is a scalar; SEED is d(objective)/d(loss), a scalar value, or TT_NONE for 1. With a SEED of its shape, LOSS
+ * may have any shape (a vector-Jacobian product). */
 void tt_grad(TtGraph *g, TtVal loss, TtVal seed, const TtVal *wrt, int nwrt, TtVal *dwrt);
 
 /* Human-readable listing, one node a line. */
-#include <stdio.h>
 void tt_graph_print(FILE *f, const TtGraph *g);
 
 #endif

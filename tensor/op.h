@@ -29,7 +29,6 @@ typedef struct TtKernelArgs {
     size_t scratch_size;
     void *state;
     const TtStepInfo *step;
-    uint64_t node; /* number of the node among those of its op in the forward graph: stable across graphs */
 } TtKernelArgs;
 
 typedef TtStatus (*TtKernelFn)(TtKernelArgs *a);
@@ -72,11 +71,11 @@ struct TtOpDef {
     unsigned flags;
     TtStatus (*infer)(TtInfer *i);
     void (*grad)(TtGraph *g, TtGradArgs *a); /* NULL: not differentiable */
-    /* Bytes of scratch that the CPU kernel needs; may be NULL. in/out have shapes, no data. */
-    size_t (*cpu_scratch)(const TtKernelArgs *a);
-    /* Made once when a program is built (oneDNN primitives); may be NULL. */
+    /* Made once when a program is built (oneDNN primitives); may be NULL. in/out have shapes, no data. */
     TtStatus (*cpu_prepare)(TtKernelArgs *a, void **state);
     void (*cpu_release)(void *state);
+    /* Bytes of scratch that the CPU kernel needs, asked after cpu_prepare (a->state is set); may be NULL. */
+    size_t (*cpu_scratch)(const TtKernelArgs *a);
     /* Multiply-adds times two, for profiles; NULL counts one per output element. */
     double (*flops)(const TtKernelArgs *a);
 };

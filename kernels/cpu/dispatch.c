@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/op.h"
+#include "kernels/ref/ref.h"
 
 #define OP(name) [TT_OP_##name] = &tt_op_##name,
 #define OP_DNNL(name) OP(name)
@@ -12,14 +12,6 @@
 const TtOpDef *const tt_ops[TT_OP_COUNT] = {
 #include "kernels/ops.def"
 };
-#undef OP
-#undef OP_DNNL
-#undef VIEW
-
-#define OP(name) TtStatus tt_ref_##name(TtKernelArgs *a);
-#define OP_DNNL(name) OP(name)
-#define VIEW(name)
-#include "kernels/ops.def"
 #undef OP
 #undef OP_DNNL
 #undef VIEW

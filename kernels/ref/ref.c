@@ -20,6 +20,7 @@ void tt_ref_put(const TtTensor *t, int64_t offset, double v)
     case TT_F64: ((double *)t->data)[offset] = v; break;
     case TT_BF16: ((uint16_t *)t->data)[offset] = tt_f32_to_bf16((float)v); break;
     case TT_F16: ((uint16_t *)t->data)[offset] = tt_f32_to_f16((float)v); break;
+    case TT_BOOL: ((uint8_t *)t->data)[offset] = v != 0; break;
     default: tt_ref_int_put(t, offset, (int64_t)v);
     }
 }

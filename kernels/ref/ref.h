@@ -8,6 +8,14 @@
 
 #include "tensor/op.h"
 
+#define OP(name) TtStatus tt_ref_##name(TtKernelArgs *a);
+#define OP_DNNL(name) OP(name)
+#define VIEW(name)
+#include "kernels/ops.def"
+#undef OP
+#undef OP_DNNL
+#undef VIEW
+
 /* Element at a linear element offset (strides already applied). */
 double tt_ref_at(const TtTensor *t, int64_t offset);
 void tt_ref_put(const TtTensor *t, int64_t offset, double v);

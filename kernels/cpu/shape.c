@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/cpu/shape.c - contiguous, cast, slice_grad, add_n.
+ *
+ * Copies work on rows along the last axis after axes that lie one behind the other have been merged, so that a
+ * channels-last slice or a batch slice is a few long runs. */
+#include <string.h>
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/ops/shape.h"
+
+/* A strided array seen as rows: `n` rows of `len` elements, `step` elements apart within a row. */
+typedef struct Rows {
+    int rank; /* of the outer axes */
+    int64_t dims[TT_MAX_RANK], strides[TT_MAX_RANK];
+    int64_t n, len, step;
+} Rows;
+
+static Rows rows_of(const TtTensor *t)
+{
+    int64_t d[TT_MAX_RANK + 1], s[TT_MAX_RANK + 1];
+    int r = 0;
+    for (int i = 0; i < t->shape.rank; i++) {
+        if (t->shape.dims[i] == 1) continue;
+        if (r && s[r - 1] == t->strides[i] * t->shape.dims[i]) {
+            d[r - 1] *= t->shape.dims[i], s[r - 1] = t->strides[i];
+        } else {
+            d[r] = t->shape.dims[i], s[r++] = t->strides[i];
+        }
+    }
+    Rows w = {.rank = r ? r - 1 : 0, .n = 1, .len = r ? d[r - 1] : 1, .step = r ? s[r - 1] : 1};
+    for (int i = 0; i < w.rank; i++) w.dims[i] = d[i], w.strides[i] = s[i], w.n *= d[i];
+    return w;
+}
+
+static int64_t row_offset(const Rows *w, int64_t row)
+{
+    int64_t at = 0;
+    for (int i = w->rank - 1; i >= 0; i--) {
+        at += row % w->dims[i] * w->strides[i];
+        row /= w->dims[i];
+    }
+    return at;
+}
+
+#define COPY_STRIDED(type)                                             \
+    do {                                                               \
+        type *restrict d_ = dst;                                       \
+        const type *restrict s_ = src;                                 \
+        for (int64_t i = 0; i < n; i++) d_[i * dstep] = s_[i * sstep]; \
+    } while (0)
+
+static void copy_row(void *dst, int64_t dstep, const void *src, int64_t sstep, int64_t n, size_t size)
+{
+    if (dstep == 1 && sstep == 1) {
+        memcpy(dst, src, (size_t)n * size);
+        return;
+    }
+    switch (size) {
+    case 1: COPY_STRIDED(uint8_t); break;
+    case 2: COPY_STRIDED(uint16_t); break;
+    case 4: COPY_STRIDED(uint32_t); break;
+    default: COPY_STRIDED(uint64_t); break;
+    }
+}
+
+TtStatus TT_CPU(contiguous)(TtKernelArgs *a)
+{
+    const TtTensor *x = &a->in[0];
+    size_t size = tt_dtype_size(x->dtype);
+    if (tt_tensor_count(x) == 0) return TT_OK;
+    Rows w = rows_of(x);
+#pragma omp parallel for schedule(static) if (w.n * w.len > TT_GRAIN)
+    for (int64_t r = 0; r < w.n; r++)
+        copy_row((char *)a->out[0].data + (size_t)(r * w.len) * size, 1,
+                 (const char *)x->data + row_offset(&w, r) * (int64_t)size, w.step, w.len, size);
+    return TT_OK;
+}
+
+TtStatus TT_CPU(slice_grad)(TtKernelArgs *a)
+{
+    const TtSliceAttrs *s = &((const TtSliceGradAttrs *)a->attrs)->slice;
+    const TtTensor *x = &a->in[0], *y = &a->out[0];
+    size_t size = tt_dtype_size(x->dtype);
+    memset(y->data, 0, tt_tensor_bytes(y));
+    int64_t n = tt_tensor_count(x);
+    if (n == 0) return TT_OK;
+    /* The place in y that x's elements go to, as a strided view of x's shape. */
+    TtTensor to = *y;
+    to.shape = x->shape;
+    to.strides[s->axis] *= s->step;
+    char *base = (char *)y->data + s->start * y->strides[s->axis] * (int64_t)size;
+    int last = x->shape.rank - 1;
+    int64_t len = x->shape.dims[last], rows = n / len;
+#pragma omp parallel for schedule(static) if (n > TT_GRAIN)
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t from_at = 0, to_at = 0, rest = r;
+        for (int k = last - 1; k >= 0; k--) {
+            int64_t i = rest % x->shape.dims[k];
+            rest /= x->shape.dims[k];
+            from_at += i * x->strides[k], to_at += i * to.strides[k];
+        }
+        copy_row(base + to_at * (int64_t)size, to.strides[last], (const char *)x->data + from_at * (int64_t)size,
+                 x->strides[last], len, size);
+    }
+    return TT_OK;
+}
+
+/* ---- cast: through float, or through int64 and double where float would lose digits */
+
+enum { BLOCK = 1024 };
+
+static void to_float(float *restrict d, const void *src, TtDType t, int64_t step, int64_t n)
+{
+#define FROM(type, expr)                  \
+    do {                                  \
+        const type *restrict s_ = src;    \
+        for (int64_t i = 0; i < n; i++) { \
+            type v = s_[i * step];        \
+            d[i] = (expr);                \
+        }                                 \
+    } while (0)
+    switch (t) {
+    case TT_F32: FROM(float, v); break;
+    case TT_F64: FROM(double, (float)v); break;
+    case TT_BF16: {
+        const uint16_t *restrict s_ = src;
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t u = (uint32_t)s_[i * step] << 16;
+            memcpy(&d[i], &u, 4);
+        }
+        break;
+    }
+    case TT_F16: FROM(uint16_t, tt_f16_to_f32(v)); break;
+    case TT_I64: FROM(int64_t, (float)v); break;
+    case TT_I32: FROM(int32_t, (float)v); break;
+    case TT_U16: FROM(uint16_t, (float)v); break;
+    default: FROM(uint8_t, (float)v); break;
+    }
+}
+
+static void from_float(void *dst, TtDType t, const float *restrict s, int64_t n)
+{
+#define TO(type, expr)                    \
+    do {                                  \
+        type *restrict d_ = dst;          \
+        for (int64_t i = 0; i < n; i++) { \
+            float v = s[i];               \
+            d_[i] = (type)(expr);         \
+        }                                 \
+    } while (0)
+    switch (t) {
+    case TT_F32: TO(float, v); break;
+    case TT_F64: TO(double, v); break;
+    case TT_BF16: TO(uint16_t, tt_f32_to_bf16(v)); break;
+    case TT_F16: TO(uint16_t, tt_f32_to_f16(v)); break;
+    case TT_I64: TO(int64_t, v); break;
+    case TT_I32: TO(int32_t, v); break;
+    case TT_U16: TO(uint16_t, v); break;
+    case TT_U8: TO(uint8_t, v); break;
+    default: TO(uint8_t, v != 0); break;
+    }
+}
+
+/* Wide types keep their digits: element by element, since nothing hot casts between them. */
+static void cast_wide(const TtTensor *y, int64_t at, const TtTensor *x, int64_t from, int64_t step, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++, at++, from += step) {
+        if (x->dtype == TT_F64 && y->dtype == TT_I64)
+            ((int64_t *)y->data)[at] = (int64_t)((const double *)x->data)[from];
+        else if (x->dtype == TT_F64)
+            ((int32_t *)y->data)[at] = (int32_t)((const double *)x->data)[from];
+        else if (x->dtype == TT_I64 && y->dtype == TT_F64)
+            ((double *)y->data)[at] = (double)((const int64_t *)x->data)[from];
+        else if (x->dtype == TT_I64)
+            ((int32_t *)y->data)[at] = (int32_t)((const int64_t *)x->data)[from];
+        else if (y->dtype == TT_F64)
+            ((double *)y->data)[at] = ((const int32_t *)x->data)[from];
+        else
+            ((int64_t *)y->data)[at] = ((const int32_t *)x->data)[from];
+    }
+}
+
+static bool is_wide(TtDType t)
+{
+    return t == TT_F64 || t == TT_I64 || t == TT_I32;
+}
+
+TtStatus TT_CPU(cast)(TtKernelArgs *a)
+{
+    const TtTensor *x = &a->in[0], *y = &a->out[0];
+    if (tt_tensor_count(x) == 0) return TT_OK;
+    Rows w = rows_of(x);
+    size_t xs = tt_dtype_size(x->dtype), ys = tt_dtype_size(y->dtype);
+    bool wide = is_wide(x->dtype) && is_wide(y->dtype);
+    int64_t blocks = (w.len + BLOCK - 1) / BLOCK;
+#pragma omp parallel for schedule(static) if (w.n * w.len > TT_GRAIN)
+    for (int64_t b = 0; b < w.n * blocks; b++) {
+        float tmp[BLOCK];
+        int64_t row = b / blocks, first = b % blocks * BLOCK, n = TT_MIN((int64_t)BLOCK, w.len - first);
+        int64_t from = row_offset(&w, row) + first * w.step, at = row * w.len + first;
+        if (wide) {
+            cast_wide(y, at, x, from, w.step, n);
+            continue;
+        }
+        to_float(tmp, (const char *)x->data + from * (int64_t)xs, x->dtype, w.step, n);
+        from_float((char *)y->data + at * (int64_t)ys, y->dtype, tmp, n);
+    }
+    return TT_OK;
+}
+
+/* ---- add_n */
+
+TtStatus TT_CPU(add_n)(TtKernelArgs *a)
+{
+    int64_t n = tt_tensor_count(&a->out[0]);
+    TtDType t = a->out[0].dtype;
+    if (t != TT_F32 && t != TT_BF16) return TT_FAIL(TT_EINTERNAL, "add_n has no kernel for %s", tt_dtype_name(t));
+#pragma omp parallel for schedule(static) if (n > TT_GRAIN)
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        float sum[BLOCK], x[BLOCK];
+        int64_t len = TT_MIN((int64_t)BLOCK, n - first);
+        size_t at = (size_t)first * tt_dtype_size(t);
+        to_float(sum, (const char *)a->in[0].data + at, t, 1, len);
+        for (int k = 1; k < a->nin; k++) {
+            to_float(x, (const char *)a->in[k].data + at, t, 1, len);
+            for (int64_t i = 0; i < len; i++) sum[i] += x[i];
+        }
+        from_float((char *)a->out[0].data + at, t, sum, len);
+    }
+    return TT_OK;
+}
