@@ -88,3 +88,57 @@ tests: $(TESTS)
 .PHONY: all tests
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+# ------------------------------------------------------------------ set-up, demo, tests
+
+deps:  ## install what the build needs (Debian, Ubuntu)
+	@scripts/deps.sh build
+deps-test:
+	@scripts/deps.sh test
+
+demo: deps  ## fetch Fashion-MNIST and train a small ResNet on it (about 3 minutes on 2 cores)
+	@$(MAKE) --no-print-directory all
+	@scripts/fetch_fashion_mnist.sh
+	@$(B)/ttrain configs/fashion-mnist-resnet.yaml
+
+# Every test program runs even after one has failed; each prints cmocka's closing lines.
+test: deps-test  ## build and run all tests
+	@$(MAKE) --no-print-directory all tests replays
+	@failed=0; for t in $(TESTS) $(REPLAYS); do echo "== $$t"; timeout 600 $$t || { failed=1; echo "FAILED: $$t"; }; done; \
+	for t in $(wildcard tests/*.sh); do echo "== $$t"; TTRAIN=$(abspath $(B))/ttrain timeout 900 $$t || { failed=1; echo "FAILED: $$t"; }; done; \
+	exit $$failed
+
+san: deps-test  ## the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(MAKE) --no-print-directory B=build/san SAN=1 test
+
+lint: deps-test  ## formatting, static analysis, rules of the tree
+	@scripts/check_tree.sh
+	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 --enable=warning,portability \
+	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -I. -DTT_X86 \
+	    $(filter-out tests/%,$(SRC_DIRS)) bin
+
+parity: all  ## compare with PyTorch: needs torch, torchvision, safetensors, tensorboard in python3
+	python3 scripts/parity.py --ttrain $(B)/ttrain
+
+bench: all  ## speed of the demo's training step and loader
+	$(B)/ttrain bench step configs/fashion-mnist-resnet.yaml --steps 50 --json
+	$(B)/ttrain bench data configs/fashion-mnist-resnet.yaml --json
+
+install: all  ## install under PREFIX (default /usr/local)
+	install -D -m 755 $(B)/ttrain $(DESTDIR)$(PREFIX)/bin/ttrain
+	install -D -m 644 docs/ttrain.1 $(DESTDIR)$(PREFIX)/share/man/man1/ttrain.1
+	install -D -m 644 scripts/ttrain.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ttrain
+	install -d $(DESTDIR)$(PREFIX)/share/ttrain/configs
+	install -m 644 configs/*.yaml $(DESTDIR)$(PREFIX)/share/ttrain/configs/
+
+format:  ## put all sources into the tree's format
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:  ## remove build/
+	rm -rf build
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+.PHONY: deps deps-test demo test san lint parity bench install format clean help
