@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "kernels/ops/shape.h"
-#include "kernels/ops/sum_to.h"
+#include "kernels/ops/reduce.h"
 #include "tensor/plan.h"
 #include "tensor/program.h"
 #include "tensor/rng.h"

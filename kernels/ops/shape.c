@@ -2,7 +2,7 @@
 /* kernels/ops/shape.c - reshape, permute, slice, expand (views); contiguous, cast, slice_grad, add_n. */
 #include "kernels/ops/shape.h"
 
-#include "kernels/ops/sum_to.h"
+#include "kernels/ops/reduce.h"
 
 /* ---- reshape */
 

@@ -7,7 +7,6 @@
 #include "tests/support/op_check.h"
 
 #include "kernels/ops/shape.h"
-#include "kernels/ops/sum_to.h"
 
 static TtVal build_reshape(TtGraph *g, const TtVal *in, const void *user)
 {
@@ -132,21 +131,4 @@ void tt_test_op_add_n(void **state)
                              {{s, TT_BF16}, {s, TT_BF16}, {s, TT_BF16}},
                              .tolerance = 1e-2,
                              .numeric = -1});
-}
-
-static TtVal build_sum_to(TtGraph *g, const TtVal *in, const void *user)
-{
-    return tt_sum_to(g, in[0], *(const TtShape *)user);
-}
-
-void tt_test_op_sum_to(void **state)
-{
-    TtShape rows = TT_SHAPE(5), all = {0}, last = TT_SHAPE(2, 3, 1), apart = TT_SHAPE(1, 3, 1), wide = TT_SHAPE(33);
-    TtShape none = TT_SHAPE(1, 3);
-    tt_op_check(&(TtOpCheck){"sum_to a row", build_sum_to, &rows, 1, {{TT_SHAPE(2, 3, 5)}}});
-    tt_op_check(&(TtOpCheck){"sum_to a scalar", build_sum_to, &all, 1, {{TT_SHAPE(2, 3, 5)}}});
-    tt_op_check(&(TtOpCheck){"sum_to over the last axis", build_sum_to, &last, 1, {{TT_SHAPE(2, 3, 5)}}});
-    tt_op_check(&(TtOpCheck){"sum_to over axes apart", build_sum_to, &apart, 1, {{TT_SHAPE(2, 3, 5)}}});
-    tt_op_check(&(TtOpCheck){"sum_to of many rows", build_sum_to, &wide, 1, {{TT_SHAPE(1031, 33)}}, .tolerance = 1e-5});
-    tt_op_check(&(TtOpCheck){"sum_to of nothing", build_sum_to, &none, 1, {{TT_SHAPE(0, 3)}}});
 }
