@@ -308,7 +308,7 @@ void tt_op_check(const TtOpCheck *c)
             omp_set_num_threads(threads == 3 ? 1 : 3);
             other = results(c, TT_F32, l, (TtProgramOptions){0});
             omp_set_num_threads(threads);
-            compare_results(c, "another number of threads", &other, &cpu, 0, 0);
+            compare_results(c, "another number of threads", &other, &cpu, c->threads, c->threads);
             result_free(&other);
         }
         result_free(&cpu);

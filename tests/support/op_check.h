@@ -6,7 +6,7 @@
  *   - compares the gradient with central differences in double (reference kernels, float64 graph),
  *   - does it again with every input strided (a transposed view, and every second element of a larger array),
  *   - runs again with planning off and with dead memory poisoned: the results must be the same bits,
- *   - runs with 1 and with 3 threads: the results must be the same bits.
+ *   - runs with 1 and with 3 threads: the results must be the same bits (or within .threads).
  * An output of several values is checked by checking each expression on its own. */
 #ifndef TT_TESTS_OP_CHECK_H
 #define TT_TESTS_OP_CHECK_H
@@ -47,6 +47,7 @@ typedef struct TtOpCheck {
     double grad_tolerance; /* the same for gradients; 0: as tolerance */
     double numeric;        /* gradient against differences; 0 means 1e-6; negative: no such check (not smooth, bf16) */
     bool training;         /* graph option */
+    double threads;        /* another number of threads may differ by this (oneDNN's sums); 0: the same bits */
     bool no_strided;       /* the expression cannot take strided inputs (it mutates one) */
 } TtOpCheck;
 
