@@ -83,7 +83,13 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(SUPPORT_OBJS) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) -lcmocka $(ALL_LDLIBS)
 
-tests: $(TESTS)
+# Helpers of the shell tests.
+TOOLS := $(patsubst tests/tools/%.c,$(B)/tests/%,$(wildcard tests/tools/*.c))
+$(TOOLS): $(B)/tests/%: $(B)/obj/tests/tools/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LDLIBS)
+
+tests: $(TESTS) $(TOOLS)
 
 .PHONY: all tests
 .SECONDARY:

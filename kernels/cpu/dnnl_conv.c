@@ -8,29 +8,10 @@
  * scratch and the float32 primitive runs: the same products, rounded once at the end. */
 #include "kernels/cpu/dnnl_conv.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/cpu/dnnl_common.h"
 #include "kernels/ops/conv.h"
 
 enum { SRC, WEIGHTS, DST, BIAS, ROLES }; /* x, w, y, b or their gradients */
-
-/* One operand: what we have, and what the primitive takes where that differs. */
-typedef struct Operand {
-    bool used, output;
-    dnnl_memory_t user, packed; /* packed is NULL when they are the same */
-    dnnl_primitive_t reorder;
-    size_t offset; /* of packed within the scratch */
-} Operand;
-
-typedef struct State {
-    dnnl_primitive_desc_t desc;
-    dnnl_primitive_t primitive;
-    Operand operand[ROLES];
-    dnnl_memory_t scratchpad;
-    size_t scratchpad_offset, scratch;
-} State;
 
 typedef struct Problem {
     dnnl_prop_kind_t kind;
@@ -144,11 +125,6 @@ static dnnl_status_t make_desc(const Problem *p, bool widen, dnnl_primitive_desc
 
 /* ---- state */
 
-static size_t aligned(size_t n)
-{
-    return (n + 63) / 64 * 64;
-}
-
 static const dnnl_memory_desc_t *wanted_desc(const Problem *p, const_dnnl_primitive_desc_t d, int role)
 {
     bool dx = p->kind == dnnl_backward_data, dw = p->kind == dnnl_backward_weights;
@@ -158,53 +134,44 @@ static const dnnl_memory_desc_t *wanted_desc(const Problem *p, const_dnnl_primit
     return dnnl_primitive_desc_query_md(d, what, role == BIAS ? 1 : 0);
 }
 
-static TtStatus add_operand(const Problem *p, State *s, int role)
+/* Whether the primitive writes an operand. */
+static bool is_output(const Problem *p, int role)
 {
-    Operand *o = &s->operand[role];
-    dnnl_engine_t e = tt_dnnl_engine();
-    dnnl_memory_desc_t have = operand_desc(p, role, tt_dnnl_type(p->type[role]), false);
-    const dnnl_memory_desc_t *want = wanted_desc(p, s->desc, role);
-    o->used = true;
-    o->output = p->kind == dnnl_forward_training ? role == DST
-                : p->kind == dnnl_backward_data  ? role == SRC
-                                                 : role == WEIGHTS || role == BIAS;
-    TT_DNNL(dnnl_memory_create(&o->user, &have, e, NULL));
-    if (dnnl_memory_desc_equal(&have, want)) return TT_OK;
-    TT_DNNL(dnnl_memory_create(&o->packed, want, e, NULL));
-    dnnl_primitive_desc_t r;
-    TT_DNNL(dnnl_reorder_primitive_desc_create(&r, o->output ? want : &have, e, o->output ? &have : want, e, NULL));
-    dnnl_status_t st = dnnl_primitive_create(&o->reorder, r);
-    dnnl_primitive_desc_destroy(r);
-    TT_DNNL(st);
-    o->offset = s->scratch;
-    s->scratch += aligned(dnnl_memory_desc_get_size(want));
-    return TT_OK;
+    if (p->kind == dnnl_forward_training) return role == DST;
+    if (p->kind == dnnl_backward_data) return role == SRC;
+    return role == WEIGHTS || role == BIAS;
 }
 
-static TtStatus build(const Problem *p, State *s)
+static int argument(const Problem *p, int role)
+{
+    static const int forward[ROLES] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS};
+    static const int dx[ROLES] = {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, 0};
+    static const int dw[ROLES] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_BIAS};
+    return (p->kind == dnnl_forward_training ? forward : p->kind == dnnl_backward_data ? dx : dw)[role];
+}
+
+static TtStatus build(const Problem *p, TtDnnlState *s)
 {
     dnnl_status_t st = make_desc(p, false, &s->desc);
     if (st == dnnl_unimplemented && p->type[SRC] == TT_BF16) st = make_desc(p, true, &s->desc);
     TT_DNNL(st);
-    TT_DNNL(dnnl_primitive_create(&s->primitive, s->desc));
-    for (int role = 0; role < ROLES; role++)
-        if (role != BIAS || p->bias) TT_TRY(add_operand(p, s, role));
-    const dnnl_memory_desc_t *pad = dnnl_primitive_desc_query_md(s->desc, dnnl_query_scratchpad_md, 0);
-    TT_DNNL(dnnl_memory_create(&s->scratchpad, pad, tt_dnnl_engine(), NULL));
-    s->scratchpad_offset = s->scratch;
-    s->scratch += aligned(dnnl_memory_desc_get_size(pad));
-    return TT_OK;
+    for (int role = 0; role < ROLES; role++) {
+        if (role == BIAS && !p->bias) continue;
+        dnnl_memory_desc_t have = operand_desc(p, role, tt_dnnl_type(p->type[role]), false);
+        TT_TRY(tt_dnnl_state_operand(s, role, argument(p, role), &have, wanted_desc(p, s->desc, role),
+                                     is_output(p, role)));
+    }
+    return tt_dnnl_state_finish(s);
 }
 
 static TtStatus prepare(const Problem *p, void **state)
 {
     *state = NULL;
     if (tt_shape_count(&p->x) == 0 || tt_shape_count(&p->y) == 0 || tt_shape_count(&p->w) == 0) return TT_OK;
-    State *s = tt_realloc(NULL, sizeof *s);
-    memset(s, 0, sizeof *s);
+    TtDnnlState *s = tt_dnnl_state_new();
     TtStatus st = build(p, s);
     if (st != TT_OK) {
-        tt_dnnl_conv_release(s);
+        tt_dnnl_state_release(s);
         return st;
     }
     *state = s;
@@ -248,79 +215,19 @@ TtStatus tt_dnnl_conv2d_dw_prepare(TtKernelArgs *a, void **state)
     return prepare(&p, state);
 }
 
-size_t tt_dnnl_conv_scratch(const TtKernelArgs *a)
-{
-    return a->state ? ((const State *)a->state)->scratch : 0;
-}
-
-void tt_dnnl_conv_release(void *state)
-{
-    State *s = state;
-    if (!s) return;
-    for (int role = 0; role < ROLES; role++) {
-        dnnl_primitive_destroy(s->operand[role].reorder);
-        dnnl_memory_destroy(s->operand[role].user);
-        dnnl_memory_destroy(s->operand[role].packed);
-    }
-    dnnl_memory_destroy(s->scratchpad);
-    dnnl_primitive_destroy(s->primitive);
-    dnnl_primitive_desc_destroy(s->desc);
-    free(s);
-}
-
 /* ---- run */
-
-static TtStatus reorder(const Operand *o, dnnl_memory_t from, dnnl_memory_t to)
-{
-    dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-    TT_DNNL(dnnl_primitive_execute(o->reorder, tt_dnnl_stream(), 2, args));
-    return TT_OK;
-}
-
-static TtStatus run(TtKernelArgs *a, void *const data[ROLES], const int arg[ROLES])
-{
-    State *s = a->state;
-    if (!s) { /* nothing to convolve: empty outputs need nothing, gradients of weights are zero */
-        for (int i = 0; i < a->nout; i++) memset(a->out[i].data, 0, tt_tensor_bytes(&a->out[i]));
-        return TT_OK;
-    }
-    dnnl_exec_arg_t args[ROLES + 1];
-    int n = 0;
-    for (int role = 0; role < ROLES; role++) {
-        Operand *o = &s->operand[role];
-        if (!o->used) continue;
-        TT_DNNL(dnnl_memory_set_data_handle(o->user, data[role]));
-        if (o->packed) {
-            TT_DNNL(dnnl_memory_set_data_handle(o->packed, (char *)a->scratch + o->offset));
-            if (!o->output) TT_TRY(reorder(o, o->user, o->packed));
-        }
-        args[n++] = (dnnl_exec_arg_t){arg[role], o->packed ? o->packed : o->user};
-    }
-    TT_DNNL(dnnl_memory_set_data_handle(s->scratchpad, (char *)a->scratch + s->scratchpad_offset));
-    args[n++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, s->scratchpad};
-    TT_DNNL(dnnl_primitive_execute(s->primitive, tt_dnnl_stream(), n, args));
-    for (int role = 0; role < ROLES; role++) {
-        Operand *o = &s->operand[role];
-        if (o->packed && o->output) TT_TRY(reorder(o, o->packed, o->user));
-    }
-    TT_DNNL(dnnl_stream_wait(tt_dnnl_stream()));
-    return TT_OK;
-}
 
 TtStatus tt_dnnl_conv2d(TtKernelArgs *a)
 {
-    void *const data[ROLES] = {a->in[0].data, a->in[1].data, a->out[0].data, a->in[2].data};
-    return run(a, data, (const int[]){DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS});
+    return tt_dnnl_state_run(a, (void *[]){a->in[0].data, a->in[1].data, a->out[0].data, a->in[2].data});
 }
 
 TtStatus tt_dnnl_conv2d_dx(TtKernelArgs *a)
 {
-    void *const data[ROLES] = {a->out[0].data, a->in[1].data, a->in[0].data, NULL};
-    return run(a, data, (const int[]){DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST, 0});
+    return tt_dnnl_state_run(a, (void *[]){a->out[0].data, a->in[1].data, a->in[0].data, NULL});
 }
 
 TtStatus tt_dnnl_conv2d_dw(TtKernelArgs *a)
 {
-    void *const data[ROLES] = {a->in[0].data, a->out[0].data, a->in[1].data, a->out[1].data};
-    return run(a, data, (const int[]){DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_BIAS});
+    return tt_dnnl_state_run(a, (void *[]){a->in[0].data, a->out[0].data, a->in[1].data, a->out[1].data});
 }

@@ -76,8 +76,8 @@ const TtOpDef tt_op_conv2d = {
     .grad = conv2d_grad,
     .flops = conv2d_flops,
     .cpu_prepare = tt_dnnl_conv2d_prepare,
-    .cpu_release = tt_dnnl_conv_release,
-    .cpu_scratch = tt_dnnl_conv_scratch,
+    .cpu_release = tt_dnnl_state_release,
+    .cpu_scratch = tt_dnnl_state_scratch,
 };
 
 TtVal tt_conv2d_op(TtGraph *g, TtVal x, TtVal w, TtVal b, const TtConv2dAttrs *a)
@@ -102,8 +102,8 @@ const TtOpDef tt_op_conv2d_dx = {
     .infer = conv2d_dx_infer,
     .flops = conv2d_dx_flops,
     .cpu_prepare = tt_dnnl_conv2d_dx_prepare,
-    .cpu_release = tt_dnnl_conv_release,
-    .cpu_scratch = tt_dnnl_conv_scratch,
+    .cpu_release = tt_dnnl_state_release,
+    .cpu_scratch = tt_dnnl_state_scratch,
 };
 
 /* Outputs: dw, and db (empty unless attrs.bias); float32 also for bfloat16 products. */
@@ -127,6 +127,6 @@ const TtOpDef tt_op_conv2d_dw = {
     .infer = conv2d_dw_infer,
     .flops = conv2d_dw_flops,
     .cpu_prepare = tt_dnnl_conv2d_dw_prepare,
-    .cpu_release = tt_dnnl_conv_release,
-    .cpu_scratch = tt_dnnl_conv_scratch,
+    .cpu_release = tt_dnnl_state_release,
+    .cpu_scratch = tt_dnnl_state_scratch,
 };
