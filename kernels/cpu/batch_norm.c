@@ -10,33 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/rows.h"
 
-enum { ROWS = TT_BATCH_NORM_ROWS, LANES = 256 };
-
-/* Load n values as float; returns a pointer to them (into the tensor itself when it is float32). */
-static inline const float *load(const TtTensor *t, int64_t at, int64_t n, float *restrict buf)
-{
-    if (t->dtype == TT_F32) return (const float *)t->data + at;
-    const uint16_t *restrict s = (const uint16_t *)t->data + at;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u = (uint32_t)s[i] << 16;
-        memcpy(&buf[i], &u, 4);
-    }
-    return buf;
-}
-
-static inline float *target(const TtTensor *t, int64_t at, float *buf)
-{
-    return t->dtype == TT_F32 ? (float *)t->data + at : buf;
-}
-
-static inline void store(const TtTensor *t, int64_t at, int64_t n, const float *restrict v)
-{
-    if (t->dtype == TT_F32) return; /* written in place */
-    uint16_t *restrict d = (uint16_t *)t->data + at;
-    for (int64_t i = 0; i < n; i++) d[i] = tt_f32_to_bf16(v[i]);
-}
+enum { ROWS = TT_BATCH_NORM_ROWS, LANES = TT_LANES };
 
 typedef struct Dims {
     int64_t rows, c, chunks;
@@ -63,7 +39,7 @@ static void chunk_moments(const TtTensor *x, Dims d, int64_t chunk, const float 
         for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
             float buf[LANES];
             int64_t n = TT_MIN((int64_t)LANES, d.c - c0);
-            const float *restrict v = load(x, r * d.c + c0, n, buf), *restrict k = shift + c0;
+            const float *restrict v = tt_row_load(x, r * d.c + c0, n, buf), *restrict k = shift + c0;
             float *restrict s = sum + c0, *restrict q = squares + c0;
             for (int64_t i = 0; i < n; i++) {
                 float u = v[i] - k[i];
@@ -81,7 +57,7 @@ static void batch_statistics(TtKernelArgs *a, Dims d)
     for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
         float buf[LANES];
         int64_t n = TT_MIN((int64_t)LANES, d.c - c0);
-        memcpy(shift + c0, load(x, c0, n, buf), (size_t)n * sizeof(float));
+        memcpy(shift + c0, tt_row_load(x, c0, n, buf), (size_t)n * sizeof(float));
     }
 #pragma omp parallel for schedule(static) if (d.rows * d.c > TT_GRAIN)
     for (int64_t k = 0; k < d.chunks; k++)
@@ -113,17 +89,17 @@ static void normalise_row(TtKernelArgs *a, Dims d, int64_t r, const float *scale
     for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
         float xb[LANES], rb[LANES], yb[LANES];
         int64_t n = TT_MIN((int64_t)LANES, d.c - c0), at = r * d.c + c0;
-        const float *restrict v = load(x, at, n, xb), *restrict k = scale + c0, *restrict b = offset + c0;
-        float *restrict o = target(y, at, yb);
+        const float *restrict v = tt_row_load(x, at, n, xb), *restrict k = scale + c0, *restrict b = offset + c0;
+        float *restrict o = tt_row_target(y, at, yb);
         if (residual) {
-            const float *restrict s = load(&a->in[TT_BN_RESIDUAL], at, n, rb);
+            const float *restrict s = tt_row_load(&a->in[TT_BN_RESIDUAL], at, n, rb);
             for (int64_t i = 0; i < n; i++) o[i] = v[i] * k[i] + b[i] + s[i];
         } else {
             for (int64_t i = 0; i < n; i++) o[i] = v[i] * k[i] + b[i];
         }
         if (attrs->relu)
             for (int64_t i = 0; i < n; i++) o[i] = o[i] < 0 ? 0 : o[i]; /* NaN stays NaN */
-        store(y, at, n, o);
+        tt_row_store(y, at, n, o);
     }
 }
 
@@ -162,13 +138,13 @@ static void chunk_sums(TtKernelArgs *a, Dims d, int64_t chunk, float *restrict s
         for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
             float gb[LANES], xb[LANES], yb[LANES], mb[LANES];
             int64_t n = TT_MIN((int64_t)LANES, d.c - c0), at = r * d.c + c0;
-            const float *g = load(&a->in[0], at, n, gb), *restrict x = load(&a->in[1], at, n, xb);
+            const float *g = tt_row_load(&a->in[0], at, n, gb), *restrict x = tt_row_load(&a->in[1], at, n, xb);
             const float *restrict m = mean + c0;
             if (attrs->relu) {
-                const float *restrict y = load(&a->in[5], at, n, yb), *restrict from = g;
-                float *restrict o = target(&a->out[3], at, mb);
+                const float *restrict y = tt_row_load(&a->in[5], at, n, yb), *restrict from = g;
+                float *restrict o = tt_row_target(&a->out[3], at, mb);
                 for (int64_t i = 0; i < n; i++) o[i] = y[i] > 0 ? from[i] : 0;
-                store(&a->out[3], at, n, o);
+                tt_row_store(&a->out[3], at, n, o);
                 g = o;
             }
             float *restrict s = sum + c0, *restrict q = dot + c0;
@@ -183,10 +159,10 @@ static void gradient_row(TtKernelArgs *a, Dims d, int64_t r, const float *k, con
     for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
         float gb[LANES], xb[LANES], ob[LANES];
         int64_t n = TT_MIN((int64_t)LANES, d.c - c0), at = r * d.c + c0;
-        const float *restrict gv = load(g, at, n, gb), *restrict xv = load(&a->in[1], at, n, xb);
-        float *restrict o = target(&a->out[0], at, ob);
+        const float *restrict gv = tt_row_load(g, at, n, gb), *restrict xv = tt_row_load(&a->in[1], at, n, xb);
+        float *restrict o = tt_row_target(&a->out[0], at, ob);
         for (int64_t i = 0; i < n; i++) o[i] = gv[i] * k[c0 + i] + xv[i] * p[c0 + i] + q[c0 + i];
-        store(&a->out[0], at, n, o);
+        tt_row_store(&a->out[0], at, n, o);
     }
 }
 
