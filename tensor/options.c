@@ -14,6 +14,33 @@ int tt_options_count(const TtOption *table)
     return n;
 }
 
+static TtNode *part_of(const TtNode *map, const TtOption *table, bool inside, TtArena *arena)
+{
+    if (!map || map->kind != TT_NODE_MAP) return (TtNode *)(uintptr_t)map;
+    TtNode *part = tt_arena_copy(arena, map, sizeof *map);
+    part->items = TT_NEWN(arena, TtNode *, map->count + 1);
+    part->keys = TT_NEWN(arena, TtNode *, map->count + 1);
+    part->count = 0;
+    for (int i = 0; i < map->count; i++) {
+        bool known = false;
+        for (const TtOption *o = table; o->key && !known; o++) known = strcmp(map->keys[i]->text, o->key) == 0;
+        if (known != inside) continue;
+        part->keys[part->count] = map->keys[i];
+        part->items[part->count++] = map->items[i];
+    }
+    return part;
+}
+
+TtNode *tt_node_without(const TtNode *map, const TtOption *table, TtArena *arena)
+{
+    return part_of(map, table, false, arena);
+}
+
+TtNode *tt_node_only(const TtNode *map, const TtOption *table, TtArena *arena)
+{
+    return part_of(map, table, true, arena);
+}
+
 const char *tt_float_text(double v, char buf[TT_FLOAT_TEXT])
 {
     if (isnan(v)) return strcpy(buf, ".nan");

@@ -76,6 +76,10 @@ struct TtOption {
 TtStatus tt_options_parse(const TtOption *table, const TtNode *map, const char *skip, const TtNode *parent_key,
                           TtArena *arena, void *out) TT_NODISCARD;
 int tt_options_count(const TtOption *table);
+/* A section that holds two tables' keys (a model's own and those of all models) is parsed in two parts: the map without
+ * the table's keys, and with them only. NULL stays NULL. */
+TtNode *tt_node_without(const TtNode *map, const TtOption *table, TtArena *arena);
+TtNode *tt_node_only(const TtNode *map, const TtOption *table, TtArena *arena);
 
 /* Print the struct's values as YAML, each option on a line at INDENT spaces; with HELP, its help and default
  * follow as a comment. Floats print so that they read back to the same bits. */
