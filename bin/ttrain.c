@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bin/ttrain.c - find the command and run it. `ttrain CONFIG.yaml ...` trains. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bin/commands.h"
+#include "tensor/node.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+#define CMD(name, help) {#name, tt_cmd_##name, help},
+#include "bin/commands.def"
+#undef CMD
+};
+
+static void print_usage(FILE *f)
+{
+    fprintf(f, "ttrain " TT_VERSION " - train from one YAML file\n\n"
+               "usage: ttrain CONFIG.yaml [key=value ...]    train (the default command)\n"
+               "       ttrain COMMAND ...\n\ncommands:\n");
+    for (int i = 0; i < TT_COUNT(commands); i++) fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fprintf(f, "\n`ttrain COMMAND --help` tells more; man ttrain has it all.\n");
+}
+
+/* A word that is neither a command nor a file, and is nearly a command. */
+static const char *misspelt(const char *word)
+{
+    const char *names[TT_COUNT(commands)];
+    if (strchr(word, '.') || strchr(word, '/') || strchr(word, '=')) return NULL;
+    for (int i = 0; i < TT_COUNT(commands); i++) names[i] = commands[i].name;
+    return tt_nearest(word, names, TT_COUNT(commands));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return TT_ECONFIG;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("ttrain " TT_VERSION);
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    for (int i = 0; i < TT_COUNT(commands); i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    const char *near = misspelt(argv[1]);
+    if (near) {
+        fprintf(stderr, "ttrain: unknown command '%s'; did you mean '%s'?\n", argv[1], near);
+        return TT_ECONFIG;
+    }
+    for (int i = 0; i < TT_COUNT(commands); i++)
+        if (strcmp(commands[i].name, "train") == 0) return commands[i].run(argc, argv);
+    return TT_ECONFIG;
+}
