@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/ops/ops.h - the emitters of all operations. */
+#ifndef TT_KERNELS_OPS_OPS_H
+#define TT_KERNELS_OPS_OPS_H
+
+#include "kernels/ops/batch_norm.h"
+#include "kernels/ops/binary.h"
+#include "kernels/ops/conv.h"
+#include "kernels/ops/dropout.h"
+#include "kernels/ops/fuse.h"
+#include "kernels/ops/loss.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/pool.h"
+#include "kernels/ops/prelu.h"
+#include "kernels/ops/reduce.h"
+#include "kernels/ops/shape.h"
+#include "kernels/ops/unary.h"
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* models/model.c - the registry of architectures and the config's `model` section. */
+#include "models/model.h"
+
+#include <string.h>
+
+#define MODEL(name) extern const TtModelDef tt_model_##name;
+#include "models/models.def"
+#undef MODEL
+
+const TtModelDef *const tt_models[] = {
+#define MODEL(name) &tt_model_##name,
+#include "models/models.def"
+#undef MODEL
+    NULL,
+};
+
+/* Keys of `model` that every architecture takes. */
+typedef struct Common {
+    const char *weights;
+    bool strict;
+    TtStrings exclude, freeze;
+} Common;
+
+static const TtOption common_options[] = {
+    {"weights", TT_OPT_STRING, offsetof(Common, weights), .def = "null", .flags = TT_OPT_NULL,
+     .help = "state dict to start from: .safetensors or .pth"},
+    {"weights_strict", TT_OPT_BOOL, offsetof(Common, strict), .def = "true",
+     .help = "every tensor of the model must be in the file and fit, and no other"},
+    {"weights_exclude", TT_OPT_STRINGS, offsetof(Common, exclude), .def = "[]",
+     .help = "patterns of tensors that stay as initialised, e.g. ['fc.*']"},
+    {"freeze", TT_OPT_STRINGS, offsetof(Common, freeze), .def = "[]",
+     .help = "patterns of parameters that are not trained"},
+    {0},
+};
+
+static TtStatus find_model(const TtNode *map, const TtNode *key, const TtModelDef **out)
+{
+    const TtNode *n = tt_node_get(map, "name");
+    if (tt_node_is_null(n)) return tt_node_fail(key ? key : map, "model needs a name; `ttrain list models` shows them");
+    const char *name;
+    TT_TRY(tt_node_string(n, "model.name", &name));
+    const char *names[256];
+    int count = 0;
+    for (; tt_models[count]; count++) {
+        names[count] = tt_models[count]->name;
+        if (strcmp(name, names[count]) == 0) {
+            *out = tt_models[count];
+            return TT_OK;
+        }
+    }
+    const char *near = tt_nearest(name, names, count);
+    return tt_node_fail(n, "unknown model '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
+                        near ? "'?" : "; `ttrain list models` shows them");
+}
+
+TtStatus tt_model_parse(const TtNode *map, const TtNode *key, TtArena *arena, TtModel *out)
+{
+    *out = (TtModel){0};
+    if (!map || map->kind != TT_NODE_MAP)
+        return tt_node_fail(map ? map : key,
+                            "model must be a map with a name, such as {name: resnet18, num_classes: 10}");
+    TT_TRY(find_model(map, key, &out->def));
+    Common common;
+    TT_TRY(tt_options_parse(common_options, tt_node_only(map, common_options, arena), NULL, NULL, arena, &common));
+    out->weights = common.weights, out->weights_node = tt_node_get(map, "weights");
+    out->weights_strict = common.strict, out->weights_exclude = common.exclude, out->freeze = common.freeze;
+    out->options = tt_arena_alloc(arena, out->def->options_size);
+    TT_TRY(tt_options_parse(out->def->options, tt_node_without(map, common_options, arena), "name", key, arena,
+                            out->options));
+    if (out->def->defaults) out->def->defaults(out->options);
+    if (out->def->check) TT_TRY(out->def->check(out->options, map));
+    return TT_OK;
+}
+
+static int64_t *classes(const TtModel *m)
+{
+    return (int64_t *)(void *)((char *)m->options + m->def->classes_offset);
+}
+
+int64_t tt_model_classes(const TtModel *m)
+{
+    return *classes(m);
+}
+
+void tt_model_set_classes(TtModel *m, int64_t n)
+{
+    *classes(m) = n;
+}
+
+void tt_model_build(const TtModel *m, TtGraph *g, TtVal x, TtModelOutput *out)
+{
+    *out = (TtModelOutput){0};
+    int64_t h = tt_dim(g, x, 1), w = tt_dim(g, x, 2);
+    if (h < m->def->min_size || w < m->def->min_size) {
+        tt_graph_fail(g, TT_ECONFIG,
+                      "%s needs pictures of at least %dx%d, got %lldx%lld: add a Resize to the transforms",
+                      m->def->name, m->def->min_size, m->def->min_size, (long long)h, (long long)w);
+        return;
+    }
+    m->def->build(g, m->options, x, out);
+}
+
+void tt_model_print(FILE *f, const TtModel *m, int indent, bool help)
+{
+    fprintf(f, "%*sname: %s\n", indent, "", m->def->name);
+    Common common = {m->weights, m->weights_strict, m->weights_exclude, m->freeze};
+    tt_options_print(f, m->def->options, m->options, indent, help);
+    tt_options_print(f, common_options, &common, indent, help);
+}

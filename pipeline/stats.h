@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline/stats.h - classification metrics, summed batch by batch in integers. */
+#ifndef TT_PIPELINE_STATS_H
+#define TT_PIPELINE_STATS_H
+
+#include "tensor/status.h"
+
+typedef struct TtClassStats {
+    int classes;
+    int64_t samples, top1, top5;
+    int64_t *confusion;                /* [true class][predicted class]; NULL above TT_CONFUSION_CLASSES */
+    int64_t *seen, *right, *predicted; /* per class */
+} TtClassStats;
+
+enum { TT_CONFUSION_CLASSES = 4096 };
+
+TtStatus tt_class_stats_init(TtClassStats *s, int classes) TT_NODISCARD;
+void tt_class_stats_free(TtClassStats *s);
+/* LOGITS (n,classes), LABELS n in 0..classes-1 (others are left out). The prediction is the first largest logit
+ * (torch.argmax); top-5 counts a label when fewer than 5 logits are larger, or equal and earlier. */
+void tt_class_stats_add(TtClassStats *s, const float *logits, const int64_t *labels, int n);
+
+/* Fractions; NaN when there is nothing to divide by. */
+double tt_class_stats_acc1(const TtClassStats *s);
+double tt_class_stats_acc5(const TtClassStats *s);
+double tt_class_stats_recall(const TtClassStats *s, int c); /* the class's accuracy */
+double tt_class_stats_precision(const TtClassStats *s, int c);
+double tt_class_stats_f1(const TtClassStats *s, int c);
+
+#endif
