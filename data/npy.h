@@ -5,8 +5,8 @@
 
 #include "tensor/types.h"
 
-/* Write a contiguous array of uint8, uint16, int64, float32 or float64, little-endian, C order; written aside and
- * renamed, so that a failure leaves no file. TT_EINTERNAL names the path. */
+/* Write a contiguous array in C order, of any type but bfloat16, which NumPy lacks. The file is whole or not there.
+ * TT_EINTERNAL names the path. */
 TtStatus tt_npy_write(const char *path, const TtTensor *t) TT_NODISCARD;
 
 #endif

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "tests/support/temp.h"
 
 static int fail_at, fail_with, calls;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline/fs.c - atomic writes, folders, symlinks, removal and locks. */
-#include "pipeline/fs.h"
+/* tensor/fs.c - atomic writes, folders, symlinks, removal and locks. */
+#include "tensor/fs.h"
 
 #include <dirent.h>
 #include <errno.h>
