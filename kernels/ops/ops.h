@@ -8,6 +8,8 @@
 #include "kernels/ops/conv.h"
 #include "kernels/ops/dropout.h"
 #include "kernels/ops/fuse.h"
+#include "kernels/ops/group_norm.h"
+#include "kernels/ops/layer_norm.h"
 #include "kernels/ops/loss.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/ops/pool.h"

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels/cpu/group_norm.c - group norm on (samples, rows, channels), rows split into chunks of fixed size.
+ *
+ * Sums are kept for every channel, so that channels are the inner, vectorised loop however few a group has; a group's
+ * channels, and the chunks, are added in order, in double. Statistics are taken around the mean of the group's first
+ * row, so that a large mean does not eat the variance's digits. What follows is a scale and an offset for every channel
+ * of every sample. The scratch of a sample is its chunks' sums (two rows of channels each) and one more row. */
+#include "kernels/ops/group_norm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cpu/rows.h"
+
+enum { ROWS = TT_GROUP_NORM_ROWS, LANES = TT_LANES };
+
+typedef struct Norm {
+    TtGroupNormDims d;
+    int64_t groups, per_group;
+    float *parts, *extra;
+} Norm;
+
+static TtStatus open(Norm *o, const TtKernelArgs *a, const TtTensor *x)
+{
+    if (x->dtype != TT_F32 && x->dtype != TT_BF16)
+        return TT_FAIL(TT_EINTERNAL, "%s has no CPU kernel for %s", a->op->name, tt_dtype_name(x->dtype));
+    *o = (Norm){.d = tt_group_norm_dims(&x->shape), .groups = ((const TtGroupNormAttrs *)a->attrs)->groups};
+    o->per_group = o->d.c / o->groups;
+    o->parts = a->scratch;
+    o->extra = o->parts + o->d.n * o->d.chunks * 2 * o->d.c;
+    return TT_OK;
+}
+
+/* A sample's row of sums for chunk K: which 0 or 1. */
+static float *part(const Norm *o, int64_t sample, int64_t k, int which)
+{
+    return o->parts + ((sample * o->d.chunks + k) * 2 + which) * o->d.c;
+}
+
+/* A channel's sums over all chunks of a sample. */
+static void channel_sums(const Norm *o, int64_t sample, int64_t c, double *first, double *second)
+{
+    *first = *second = 0;
+    for (int64_t k = 0; k < o->d.chunks; k++) *first += part(o, sample, k, 0)[c], *second += part(o, sample, k, 1)[c];
+}
+
+/* ---- forward */
+
+/* The centre of sample S's statistics into its extra row: for each group the mean of the first row. */
+static void find_centre(const Norm *o, const TtTensor *x, int64_t s)
+{
+    float *centre = o->extra + s * o->d.c, buf[LANES];
+    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
+        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0);
+        const float *v = tt_row_load(x, s * o->d.rows * o->d.c + c0, n, buf);
+        memcpy(centre + c0, v, (size_t)n * sizeof *v);
+    }
+    for (int64_t g = 0; g < o->groups; g++) {
+        double sum = 0;
+        float *own = centre + g * o->per_group;
+        for (int64_t i = 0; i < o->per_group; i++) sum += own[i];
+        float mean = (float)(sum / (double)o->per_group);
+        for (int64_t i = 0; i < o->per_group; i++) own[i] = mean;
+    }
+}
+
+/* Sums of (x - centre) and of its square over a chunk. */
+static void chunk_moments(const Norm *o, const TtTensor *x, int64_t s, int64_t k)
+{
+    int64_t first = k * ROWS, last = TT_MIN(first + ROWS, o->d.rows);
+    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
+        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0);
+        const float *restrict centre = o->extra + s * o->d.c + c0;
+        float *restrict sum = part(o, s, k, 0) + c0, *restrict squares = part(o, s, k, 1) + c0, buf[LANES];
+        for (int64_t i = 0; i < n; i++) sum[i] = squares[i] = 0;
+        for (int64_t r = first; r < last; r++) {
+            const float *restrict v = tt_row_load(x, (s * o->d.rows + r) * o->d.c + c0, n, buf);
+            for (int64_t i = 0; i < n; i++) {
+                float u = v[i] - centre[i];
+                sum[i] += u, squares[i] += u * u;
+            }
+        }
+    }
+}
+
+/* Statistics of a group; then its channels' scale and offset take the place of chunk 0's sums. */
+static void finish_group(const Norm *o, TtKernelArgs *a, int64_t s, int64_t g)
+{
+    const float *w = a->in[TT_GN_WEIGHT].data, *b = a->in[TT_GN_BIAS].data;
+    float *centre = o->extra + s * o->d.c, *scale = part(o, s, 0, 0), *offset = part(o, s, 0, 1);
+    int64_t first = g * o->per_group, last = first + o->per_group;
+    double sum = 0, squares = 0, n = (double)(o->d.rows * o->per_group);
+    for (int64_t c = first; c < last; c++) {
+        double v, q;
+        channel_sums(o, s, c, &v, &q);
+        sum += v, squares += q;
+    }
+    double mean = centre[first] + sum / n, var = fmax(0, squares - sum * sum / n) / n;
+    double invstd = 1 / sqrt(var + ((const TtGroupNormAttrs *)a->attrs)->eps);
+    ((float *)a->out[TT_GN_SAVE_MEAN].data)[s * o->groups + g] = (float)mean;
+    ((float *)a->out[TT_GN_SAVE_INVSTD].data)[s * o->groups + g] = (float)invstd;
+    for (int64_t c = first; c < last; c++) {
+        double k = invstd * (w ? w[c] : 1);
+        scale[c] = (float)k, offset[c] = (float)((b ? b[c] : 0) - mean * k);
+    }
+}
+
+static void normalise_row(const Norm *o, TtKernelArgs *a, int64_t s, int64_t r)
+{
+    const TtTensor *x = &a->in[TT_GN_X], *y = &a->out[TT_GN_Y];
+    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
+        float xb[LANES], yb[LANES];
+        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0), at = (s * o->d.rows + r) * o->d.c + c0;
+        const float *restrict v = tt_row_load(x, at, n, xb);
+        const float *restrict k = part(o, s, 0, 0) + c0, *restrict b = part(o, s, 0, 1) + c0;
+        float *restrict to = tt_row_target(y, at, yb);
+        for (int64_t i = 0; i < n; i++) to[i] = v[i] * k[i] + b[i];
+        tt_row_store(y, at, n, to);
+    }
+}
+
+TtStatus TT_CPU(group_norm)(TtKernelArgs *a)
+{
+    Norm o;
+    const TtTensor *x = &a->in[TT_GN_X];
+    TT_TRY(open(&o, a, x));
+    if (tt_tensor_count(x) == 0) {
+        for (int k = TT_GN_SAVE_MEAN; k <= TT_GN_SAVE_INVSTD; k++)
+            memset(a->out[k].data, 0, tt_tensor_bytes(&a->out[k]));
+        return TT_OK;
+    }
+    bool wide = tt_tensor_count(x) > TT_GRAIN;
+    for (int64_t s = 0; s < o.d.n; s++) find_centre(&o, x, s);
+#pragma omp parallel for schedule(static) if (wide)
+    for (int64_t t = 0; t < o.d.n * o.d.chunks; t++) chunk_moments(&o, x, t / o.d.chunks, t % o.d.chunks);
+#pragma omp parallel for schedule(static) if (wide)
+    for (int64_t t = 0; t < o.d.n * o.groups; t++) finish_group(&o, a, t / o.groups, t % o.groups);
+#pragma omp parallel for schedule(static) if (wide)
+    for (int64_t t = 0; t < o.d.n * o.d.rows; t++) normalise_row(&o, a, t / o.d.rows, t % o.d.rows);
+    return TT_OK;
+}
+
+/* ---- gradient */
+
+static void spread_mean(const Norm *o, const TtKernelArgs *a, int64_t s)
+{
+    const float *mean = (const float *)a->in[TT_GN_BWD_MEAN].data + s * o->groups;
+    for (int64_t c = 0; c < o->d.c; c++) o->extra[s * o->d.c + c] = mean[c / o->per_group];
+}
+
+/* Sums of dy and of dy * (x - mean) over a chunk. */
+static void chunk_sums(const Norm *o, const TtKernelArgs *a, int64_t s, int64_t k)
+{
+    int64_t first = k * ROWS, last = TT_MIN(first + ROWS, o->d.rows);
+    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
+        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0);
+        const float *restrict mean = o->extra + s * o->d.c + c0;
+        float *restrict sum = part(o, s, k, 0) + c0, *restrict dot = part(o, s, k, 1) + c0, gb[LANES], xb[LANES];
+        for (int64_t i = 0; i < n; i++) sum[i] = dot[i] = 0;
+        for (int64_t r = first; r < last; r++) {
+            int64_t at = (s * o->d.rows + r) * o->d.c + c0;
+            const float *restrict g = tt_row_load(&a->in[TT_GN_BWD_DY], at, n, gb);
+            const float *restrict v = tt_row_load(&a->in[TT_GN_BWD_X], at, n, xb);
+            for (int64_t i = 0; i < n; i++) sum[i] += g[i], dot[i] += g[i] * (v[i] - mean[i]);
+        }
+    }
+}
+
+static void finish_affine(const Norm *o, TtKernelArgs *a, int64_t c)
+{
+    const float *invstd = a->in[TT_GN_BWD_INVSTD].data;
+    double dw = 0, db = 0;
+    for (int64_t s = 0; s < o->d.n; s++) {
+        double sum, dot;
+        channel_sums(o, s, c, &sum, &dot);
+        dw += dot * invstd[s * o->groups + c / o->per_group], db += sum;
+    }
+    ((float *)a->out[1].data)[c] = (float)dw;
+    ((float *)a->out[2].data)[c] = (float)db;
+}
+
+/* dx = dy * k + x * p + q for each channel: k and p take the place of chunk 0's sums, q that of the mean. */
+static void finish_gradient(const Norm *o, TtKernelArgs *a, int64_t s, int64_t g)
+{
+    const float *w = a->in[TT_GN_BWD_WEIGHT].data;
+    double mean = ((const float *)a->in[TT_GN_BWD_MEAN].data)[s * o->groups + g];
+    double invstd = ((const float *)a->in[TT_GN_BWD_INVSTD].data)[s * o->groups + g];
+    int64_t first = g * o->per_group, last = first + o->per_group;
+    double sum = 0, dot = 0, n = (double)(o->d.rows * o->per_group);
+    for (int64_t c = first; c < last; c++) {
+        double v, q;
+        channel_sums(o, s, c, &v, &q);
+        sum += v * (w ? w[c] : 1), dot += q * (w ? w[c] : 1);
+    }
+    double p = -invstd * invstd * invstd * dot / n, q = -invstd * sum / n - p * mean;
+    for (int64_t c = first; c < last; c++) {
+        part(o, s, 0, 0)[c] = (float)(invstd * (w ? w[c] : 1));
+        part(o, s, 0, 1)[c] = (float)p;
+        o->extra[s * o->d.c + c] = (float)q;
+    }
+}
+
+static void gradient_row(const Norm *o, TtKernelArgs *a, int64_t s, int64_t r)
+{
+    const TtTensor *dx = &a->out[0];
+    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
+        float gb[LANES], xb[LANES], ob[LANES];
+        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0), at = (s * o->d.rows + r) * o->d.c + c0;
+        const float *restrict g = tt_row_load(&a->in[TT_GN_BWD_DY], at, n, gb);
+        const float *restrict v = tt_row_load(&a->in[TT_GN_BWD_X], at, n, xb);
+        const float *restrict k = part(o, s, 0, 0) + c0, *restrict p = part(o, s, 0, 1) + c0;
+        const float *restrict q = o->extra + s * o->d.c + c0;
+        float *restrict to = tt_row_target(dx, at, ob);
+        for (int64_t i = 0; i < n; i++) to[i] = g[i] * k[i] + v[i] * p[i] + q[i];
+        tt_row_store(dx, at, n, to);
+    }
+}
+
+TtStatus TT_CPU(group_norm_bwd)(TtKernelArgs *a)
+{
+    Norm o;
+    const TtTensor *x = &a->in[TT_GN_BWD_X];
+    TT_TRY(open(&o, a, x));
+    if (tt_tensor_count(x) == 0) {
+        for (int k = 1; k <= 2; k++) memset(a->out[k].data, 0, tt_tensor_bytes(&a->out[k]));
+        return TT_OK;
+    }
+    bool wide = tt_tensor_count(x) > TT_GRAIN;
+    for (int64_t s = 0; s < o.d.n; s++) spread_mean(&o, a, s);
+#pragma omp parallel for schedule(static) if (wide)
+    for (int64_t t = 0; t < o.d.n * o.d.chunks; t++) chunk_sums(&o, a, t / o.d.chunks, t % o.d.chunks);
+    if (((const TtGroupNormAttrs *)a->attrs)->affine) {
+#pragma omp parallel for schedule(static) if (wide)
+        for (int64_t c = 0; c < o.d.c; c++) finish_affine(&o, a, c);
+    }
+#pragma omp parallel for schedule(static) if (wide)
+    for (int64_t t = 0; t < o.d.n * o.groups; t++) finish_gradient(&o, a, t / o.groups, t % o.groups);
+#pragma omp parallel for schedule(static) if (wide)
+    for (int64_t t = 0; t < o.d.n * o.d.rows; t++) gradient_row(&o, a, t / o.d.rows, t % o.d.rows);
+    return TT_OK;
+}
