@@ -34,6 +34,7 @@ static bool has_tensor(const TtPickleSeq *dict)
 static TtStatus find_dict(const TtStateDict *d, const TtPickleValue *v, const TtPickleSeq **out)
 {
     static const char *const keys[] = {"state_dict", "model_state_dict", "model", "module"};
+    *out = NULL;
     if (v->kind != TT_PICKLE_DICT)
         return BAD("%s: holds %s, not a state dict; save model.state_dict()", d->path,
                    v->kind == TT_PICKLE_TENSOR ? "a single tensor" : "something else");
@@ -244,6 +245,7 @@ static TtStatus zip_read_small(TtStateDict *d, uint64_t index, char **data, size
 static TtStatus zip_find_pickle(TtStateDict *d, uint64_t *index)
 {
     static const char tail[] = "data.pkl";
+    *index = 0;
     Zip *z = d->file;
     zip_int64_t n = zip_get_num_entries(z->zip, 0);
     for (zip_int64_t i = 0; i < n; i++) {
