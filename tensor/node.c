@@ -3,6 +3,7 @@
 #include "tensor/node.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,9 @@ TtStatus tt_node_fail(const TtNode *n, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    /* Keys and values from outside are quoted in messages: one line, and nothing that moves a terminal's cursor. */
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 32 || *p == 127) *p = ' ';
     if (n && n->mark.argument) return TT_FAIL(TT_ECONFIG, "argument '%.300s': %s", n->mark.argument, text);
     if (n && n->mark.file) return TT_FAIL(TT_ECONFIG, "%s:%d:%d: %s", n->mark.file, n->mark.line, n->mark.col, text);
     return TT_FAIL(TT_ECONFIG, "%s", text);
@@ -169,7 +173,7 @@ static int distance(const char *a, const char *b)
 {
     enum { MAX = 64 };
     int n = (int)strlen(a), m = (int)strlen(b), d[3][MAX + 1];
-    if (n > MAX || m > MAX) return MAX;
+    if (n > MAX || m > MAX) return INT_MAX;
     for (int j = 0; j <= m; j++) d[1][j] = j, d[0][j] = 0;
     for (int i = 1; i <= n; i++) {
         int *before = d[(i - 1) % 3], *last = d[i % 3], *row = d[(i + 1) % 3];
@@ -184,6 +188,13 @@ static int distance(const char *a, const char *b)
     return d[(n + 1) % 3][m];
 }
 
+/* One word within the other: batch_size for global_batch_size, max_epochs for epochs. */
+static bool contains(const char *a, const char *b)
+{
+    enum { LEAST = 4 };
+    return (strlen(b) >= LEAST && strstr(a, b)) || (strlen(a) >= LEAST && strstr(b, a));
+}
+
 const char *tt_nearest(const char *word, const char *const *candidates, int n)
 {
     const char *best = NULL;
@@ -192,5 +203,7 @@ const char *tt_nearest(const char *word, const char *const *candidates, int n)
         int d = distance(word, candidates[i]);
         if (d < least) least = d, best = candidates[i];
     }
+    for (int i = 0; i < n && !best; i++)
+        if (contains(word, candidates[i])) best = candidates[i];
     return best;
 }

@@ -21,6 +21,7 @@ typedef struct TtNode TtNode;
 struct TtNode {
     TtNodeKind kind;
     bool quoted;      /* a quoted or block scalar is a string, whatever it looks like */
+    bool pending;     /* while a config is loaded: its text may hold ${...} that is not yet replaced */
     TtMark mark;      /* where the value starts */
     const char *text; /* scalar: its text, UTF-8 */
     int count;        /* list, map: number of entries */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 int tt_options_count(const TtOption *table)
 {
@@ -45,10 +46,17 @@ const char *tt_float_text(double v, char buf[TT_FLOAT_TEXT])
 {
     if (isnan(v)) return strcpy(buf, ".nan");
     if (isinf(v)) return strcpy(buf, v < 0 ? "-.inf" : ".inf");
-    int digits = 1;
-    do snprintf(buf, TT_FLOAT_TEXT, "%.*g", digits, v);
-    while (strtod(buf, NULL) != v && ++digits <= 17);
-    if (!strpbrk(buf, ".e")) strcat(buf, ".0");
+    char e[TT_FLOAT_TEXT];
+    int digits = 0;
+    do snprintf(e, sizeof e, "%.*e", digits, v);
+    while (strtod(e, NULL) != v && ++digits < 17);
+    int exponent = atoi(strchr(e, 'e') + 1);
+    if (exponent >= -4 && exponent < 16) { /* as Python's repr: an exponent only outside this range */
+        snprintf(buf, TT_FLOAT_TEXT, "%.*f", TT_MAX(digits - exponent, 0), v);
+        if (!strchr(buf, '.')) strcat(buf, ".0");
+    } else {
+        strcpy(buf, e);
+    }
     return buf;
 }
 
@@ -246,7 +254,7 @@ TtStatus tt_options_parse(const TtOption *table, const TtNode *map, const char *
         if (!n && o->type != TT_OPT_MAP) {
             if (!o->def && parent_key)
                 return tt_node_fail(parent_key, "%s: the key '%s' is missing", parent_key->text, o->key);
-            if (!o->def) return tt_node_fail(map, "the key '%s' is missing", o->key);
+            if (!o->def) return tt_node_fail(map && map->count ? map->keys[0] : map, "the key '%s' is missing", o->key);
             n = default_node(o, arena);
         }
         TT_TRY(parse_one(o, n, map ? tt_node_key(map, o->key) : NULL, arena, out));
@@ -256,38 +264,63 @@ TtStatus tt_options_parse(const TtOption *table, const TtNode *map, const char *
 
 /* ---- printing */
 
-static bool needs_quotes(const char *s)
+/* Whether plain text is something else than a string by the core schema. */
+static bool is_typed(const char *s)
 {
-    if (!*s || strpbrk(s, ":#{}[],&*!|>'\"%@`\n\t\\") || strchr(" -?", *s) || s[strlen(s) - 1] == ' ') return true;
     TtNode n = {.text = s};
     bool b;
     double v;
     int64_t i;
-    bool other = tt_node_is_null(&n) || tt_node_bool(&n, "", &b) == TT_OK || tt_node_float(&n, "", &v) == TT_OK ||
+    bool typed = tt_node_is_null(&n) || tt_node_bool(&n, "", &b) == TT_OK || tt_node_float(&n, "", &v) == TT_OK ||
                  tt_node_int(&n, "", &i) == TT_OK;
     tt_error_clear();
-    return other;
+    return typed;
 }
 
-static void print_text(FILE *f, const char *s, bool quoted)
+/* Characters that YAML wants escaped: C0, DEL, C1, line and paragraph separator, byte-order mark. Returns the length
+ * in bytes of the one at S and its code point, or 0 for any other character. */
+static int escaped_char(const char *s, unsigned *code)
 {
-    if (!quoted && !needs_quotes(s)) {
+    const unsigned char *u = (const unsigned char *)s;
+    if (u[0] < 32 || u[0] == 127) return *code = u[0], 1;
+    if (u[0] == 0xC2 && u[1] >= 0x80 && u[1] < 0xA0) return *code = u[1], 2;
+    if (u[0] == 0xE2 && u[1] == 0x80 && (u[2] == 0xA8 || u[2] == 0xA9)) return *code = 0x2000U + (u[2] & 63), 3;
+    if (u[0] == 0xEF && u[1] == 0xBB && u[2] == 0xBF) return *code = 0xFEFF, 3;
+    return 0;
+}
+
+/* Whether a string must be quoted to stay a string, for readers of YAML 1.1 as well (yes, no, 1_000, 12:30:45). */
+static bool needs_quotes(const char *s)
+{
+    static const char *const words[] = {"yes", "no", "on", "off", "y", "n"};
+    unsigned code;
+    if (!*s || strpbrk(s, ":#{}[],&*!|>'\"%@`\\") || strchr(" -?=<.", *s) || s[strlen(s) - 1] == ' ') return true;
+    for (const char *p = s; *p; p++)
+        if (escaped_char(p, &code)) return true;
+    for (int i = 0; i < TT_COUNT(words); i++)
+        if (strcasecmp(s, words[i]) == 0) return true;
+    return strspn(s, "+0123456789_.") == strlen(s) || is_typed(s);
+}
+
+static void print_text(FILE *f, const char *s)
+{
+    if (!needs_quotes(s)) {
         fputs(s, f);
         return;
     }
     fputc('"', f);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (c == '\n')
-            fputs("\\n", f);
-        else if (c == '\t')
-            fputs("\\t", f);
-        else if (c < 32 || c == 127)
-            fprintf(f, "\\x%02x", c);
-        else
-            fputc(c, f);
+    while (*s) {
+        unsigned code;
+        int n = escaped_char(s, &code);
+        if (n == 0) {
+            if (*s == '"' || *s == '\\') fputc('\\', f);
+            fputc(*s, f);
+        } else if (code == '\n' || code == '\t') {
+            fputs(code == '\n' ? "\\n" : "\\t", f);
+        } else {
+            fprintf(f, "\\u%04x", code);
+        }
+        s += n ? n : 1;
     }
     fputc('"', f);
 }
@@ -297,11 +330,8 @@ void tt_node_print_flow(FILE *f, const TtNode *n)
     if (!n) {
         fputs("null", f);
     } else if (n->kind == TT_NODE_SCALAR) {
-        /* A plain scalar keeps its meaning only when printed plain. */
-        if (n->quoted)
-            print_text(f, n->text, needs_quotes(n->text));
-        else if (strpbrk(n->text, ",[]{}#:\n"))
-            print_text(f, n->text, true);
+        if (n->quoted || !is_typed(n->text))
+            print_text(f, n->text);
         else
             fputs(*n->text ? n->text : "null", f);
     } else {
@@ -310,7 +340,7 @@ void tt_node_print_flow(FILE *f, const TtNode *n)
         for (int i = 0; i < n->count; i++) {
             if (i) fputs(", ", f);
             if (map) {
-                print_text(f, n->keys[i]->text, false);
+                print_text(f, n->keys[i]->text);
                 fputs(": ", f);
             }
             tt_node_print_flow(f, n->items[i]);
@@ -325,9 +355,45 @@ static void print_enum(FILE *f, const char *choices, int which)
     if (choices) fprintf(f, "%.*s", (int)strcspn(choices, "|"), choices);
 }
 
-static void print_value(FILE *f, const TtOption *o, const void *field)
+/* 1e-05 becomes 1.0e-05, which readers of YAML 1.1 take for a number too. */
+static void print_float(FILE *f, double v)
 {
     char buf[TT_FLOAT_TEXT];
+    tt_float_text(v, buf);
+    char *e = strchr(buf, 'e');
+    if (isnan(v))
+        fputs("null", f);
+    else if (e && !strchr(buf, '.'))
+        fprintf(f, "%.*s.0%s", (int)(e - buf), buf, e);
+    else
+        fputs(buf, f);
+}
+
+static void print_list(FILE *f, const TtOption *o, const void *field)
+{
+    const TtInts *ints = field;
+    const TtFloats *floats = field;
+    const TtStrings *strings = field;
+    int n = o->type == TT_OPT_INTS ? ints->n : o->type == TT_OPT_FLOATS ? floats->n : strings->n;
+    if (n == 0 && (o->flags & TT_OPT_NULL)) {
+        fputs("null", f);
+        return;
+    }
+    fputc('[', f);
+    for (int i = 0; i < n; i++) {
+        if (i) fputs(", ", f);
+        if (o->type == TT_OPT_INTS)
+            fprintf(f, "%" PRId64, ints->v[i]);
+        else if (o->type == TT_OPT_FLOATS)
+            print_float(f, floats->v[i]);
+        else
+            print_text(f, strings->v[i]);
+    }
+    fputc(']', f);
+}
+
+static void print_value(FILE *f, const TtOption *o, const void *field)
+{
     switch (o->type) {
     case TT_OPT_BOOL: fputs(*(const bool *)field ? "true" : "false", f); break;
     case TT_OPT_INT: {
@@ -338,44 +404,19 @@ static void print_value(FILE *f, const TtOption *o, const void *field)
             fprintf(f, "%" PRId64, v);
         break;
     }
-    case TT_OPT_FLOAT: {
-        double v = *(const double *)field;
-        fputs(isnan(v) ? "null" : tt_float_text(v, buf), f);
-        break;
-    }
+    case TT_OPT_FLOAT: print_float(f, *(const double *)field); break;
     case TT_OPT_STRING: {
         const char *s = *(const char *const *)field;
         if (s)
-            print_text(f, s, false);
+            print_text(f, s);
         else
             fputs("null", f);
         break;
     }
     case TT_OPT_ENUM: print_enum(f, o->choices, *(const int *)field); break;
-    case TT_OPT_INTS: {
-        const TtInts *v = field;
-        fputc('[', f);
-        for (int i = 0; i < v->n; i++) fprintf(f, "%s%" PRId64, i ? ", " : "", v->v[i]);
-        fputc(']', f);
-        break;
-    }
-    case TT_OPT_FLOATS: {
-        const TtFloats *v = field;
-        fputc('[', f);
-        for (int i = 0; i < v->n; i++) fprintf(f, "%s%s", i ? ", " : "", tt_float_text(v->v[i], buf));
-        fputc(']', f);
-        break;
-    }
-    case TT_OPT_STRINGS: {
-        const TtStrings *v = field;
-        fputc('[', f);
-        for (int i = 0; i < v->n; i++) {
-            if (i) fputs(", ", f);
-            print_text(f, v->v[i], false);
-        }
-        fputc(']', f);
-        break;
-    }
+    case TT_OPT_INTS:
+    case TT_OPT_FLOATS:
+    case TT_OPT_STRINGS: print_list(f, o, field); break;
     case TT_OPT_NODE: tt_node_print_flow(f, *(const TtNode *const *)field); break;
     case TT_OPT_MAP: break;
     }
@@ -411,8 +452,11 @@ static void markdown_range(FILE *f, const TtOption *o)
                 fputc(*p, f);
         }
     } else if (o->flags & TT_OPT_RANGED) {
-        fprintf(f, "%s%.15g to %.15g%s", o->flags & TT_OPT_ABOVE_MIN ? "above " : "", o->min, o->max,
-                o->flags & TT_OPT_BELOW_MAX ? ", excluded" : "");
+        if (isinf(o->max))
+            fprintf(f, "%s %.15g", o->flags & TT_OPT_ABOVE_MIN ? "above" : "at least", o->min);
+        else
+            fprintf(f, "%s%.15g to %.15g%s", o->flags & TT_OPT_ABOVE_MIN ? "above " : "", o->min, o->max,
+                    o->flags & TT_OPT_BELOW_MAX ? ", excluded" : "");
     }
 }
 
