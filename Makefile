@@ -72,6 +72,9 @@ $(B)/obj/%.$(1).o: %.c
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
+# A square root that sets no errno can be vectorised; its value is the same.
+$(B)/obj/pipeline/optim_%.o: ALL_CFLAGS += -O3 -fno-math-errno
+
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
 	protoc-c --c_out=$(B)/gen $<
