@@ -3,7 +3,7 @@
 #include "tests/support/op_check.h"
 
 #include "kernels/ops/conv.h"
-#include "kernels/ops/shape.h"
+#include "tests/ops/conv_torch.inc"
 
 static TtVal build(TtGraph *g, const TtVal *in, const void *user)
 {
@@ -26,6 +26,28 @@ static void check(const char *what, const TtConv2dAttrs *a, TtShape x, TtShape w
     tt_op_check(&(TtOpCheck){what, build, a, 2, {{x}, {w}}, .tolerance = 2e-5, .threads = 1e-5});
     tt_op_check(&(TtOpCheck){what, build_bias, a, 3, {{x}, {w}, {b}}, .tolerance = 2e-5, .threads = 1e-5});
 }
+
+static void check_torch(const char *what, const TtConv2dAttrs *a, TtShape xs, TtShape ws, const double *y, int64_t n,
+                        const double *dx, const double *dw, const double *db)
+{
+    double x[512], w[512], b[16], dy[512];
+    int64_t nx = tt_shape_count(&xs), nw = tt_shape_count(&ws);
+    TtOpCheck c = {what,
+                   build_bias,
+                   a,
+                   3,
+                   {{xs, .values = tt_op_pattern(x, nx, 7)},
+                    {ws, .values = tt_op_pattern(w, nw, 3)},
+                    {TT_SHAPE(ws.dims[0]), .values = tt_op_pattern(b, ws.dims[0], 2)}}};
+    tt_op_pattern(dy, n, 5);
+    tt_op_expect(&c, y, n, 1e-6);
+    tt_op_expect_grad(&c, 0, dy, dx, nx, 1e-6);
+    tt_op_expect_grad(&c, 1, dy, dw, nw, 1e-6);
+    tt_op_expect_grad(&c, 2, dy, db, ws.dims[0], 1e-6);
+}
+
+#define CHECK_TORCH(name, a, x, w) \
+    check_torch("conv2d, " #name, a, x, w, name##_y, TT_COUNT(name##_y), name##_dx, name##_dw, name##_db)
 
 /* The three ops are one function and its derivatives: every check runs them all. */
 void tt_test_op_conv2d(void **state)
@@ -54,6 +76,9 @@ void tt_test_op_conv2d_dx(void **state)
     check("conv2d, dilated", &dilated, TT_SHAPE(2, 9, 11, 4), TT_SHAPE(5, 4, 3, 2));
     check("conv2d, groups", &grouped, TT_SHAPE(2, 5, 6, 12), TT_SHAPE(6, 4, 3, 3));
     check("conv2d, depthwise", &depthwise, TT_SHAPE(2, 7, 5, 8), TT_SHAPE(8, 1, 3, 3));
+    CHECK_TORCH(grouped, (&(TtConv2dAttrs){{2, 1}, {1, 2}, {1, 2}, 2}), TT_SHAPE(2, 5, 6, 4), TT_SHAPE(6, 2, 3, 2));
+    CHECK_TORCH(depthwise, (&(TtConv2dAttrs){{2, 2}, {1, 1}, {1, 1}, 3}), TT_SHAPE(1, 6, 5, 3), TT_SHAPE(6, 1, 3, 3));
+    CHECK_TORCH(pointwise, (&(TtConv2dAttrs){{2, 2}, {0, 0}, {1, 1}, 1}), TT_SHAPE(2, 3, 2, 5), TT_SHAPE(4, 5, 1, 1));
     check("conv2d, depthwise with a multiplier", &depthwise, TT_SHAPE(1, 7, 5, 8), TT_SHAPE(16, 1, 3, 3));
 }
 

@@ -60,4 +60,7 @@ void tt_op_expect(const TtOpCheck *c, const double *expected, int64_t n, double 
 void tt_op_expect_grad(const TtOpCheck *c, int which, const double *dout, const double *expected, int64_t n,
                        double tolerance);
 
+/* N small exact numbers that scripts can make as well: ((i * step + 3) mod 11 - 5) / 4. Returns OUT. */
+double *tt_op_pattern(double *out, int64_t n, int step);
+
 #endif
