@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/cpu/pool.c - pooling with the channels as the inner, vectorised loop.
  *
- * Forward works on output rows in parallel. The gradients scatter within one picture, so pictures are the parallel
- * loop and every sum has one fixed order. */
+ * Both directions gather: an output pixel from its window, a pixel of the gradient from the windows that hold it. So
+ * rows of pixels are the parallel loop, nothing is written twice, and every sum has one fixed order. */
 #include "kernels/ops/pool.h"
 
 #include <math.h>
@@ -16,24 +16,22 @@ static int64_t position(const TtTensor *t, int64_t n, int64_t h, int64_t w)
 
 /* ---- maximum */
 
+/* The first maximum of a window and its place; -infinity at -1 when dilation leaves none of its pixels inside. */
 static void max_pixel(const TtTensor *x, int64_t n, TtWindow h, TtWindow w, int64_t c0, int64_t len,
                       float *restrict best, int32_t *restrict where)
 {
-    bool first = true;
+    for (int64_t c = 0; c < len; c++) best[c] = -INFINITY, where[c] = -1;
     for (int64_t i = h.first; i < h.end; i += h.step)
         for (int64_t j = w.first; j < w.end; j += w.step) {
             float buf[TT_LANES];
             const float *restrict v = tt_row_load(x, position(x, n, i, j) + c0, len, buf);
             int32_t here = (int32_t)(i * x->shape.dims[2] + j);
-            if (first)
-                for (int64_t c = 0; c < len; c++) best[c] = v[c], where[c] = here;
-            else
-                for (int64_t c = 0; c < len; c++) {
-                    bool take = v[c] > best[c] || v[c] != v[c]; /* NaN wins, as in torch */
-                    best[c] = take ? v[c] : best[c];
-                    where[c] = take ? here : where[c];
-                }
-            first = false;
+#pragma omp simd
+            for (int64_t c = 0; c < len; c++) {
+                bool take = (v[c] > best[c]) | (v[c] != v[c]) | (where[c] < 0); /* NaN wins, as in torch */
+                best[c] = tt_select(take, v[c], best[c]);
+                where[c] = take ? here : where[c];
+            }
         }
 }
 
@@ -55,31 +53,6 @@ TtStatus TT_CPU(max_pool2d)(TtKernelArgs *a)
                 tt_row_store(y, at, len, to);
             }
         }
-    }
-    return TT_OK;
-}
-
-TtStatus TT_CPU(max_pool2d_bwd)(TtKernelArgs *a)
-{
-    const TtTensor *dy = &a->in[0], *dx = &a->out[0];
-    const int32_t *where = a->in[1].data;
-    int64_t channels = dx->shape.dims[3], pixels = dy->shape.dims[1] * dy->shape.dims[2];
-    int64_t picture = dx->shape.dims[1] * dx->shape.dims[2] * channels;
-    bool wide = dx->dtype == TT_F32;
-#pragma omp parallel for schedule(static) if (tt_tensor_count(dx) > TT_GRAIN)
-    for (int64_t n = 0; n < dx->shape.dims[0]; n++) {
-        size_t size = tt_dtype_size(dx->dtype);
-        memset((char *)dx->data + (size_t)(n * picture) * size, 0, (size_t)picture * size);
-        for (int64_t i = 0; i < pixels; i++)
-            for (int64_t c = 0; c < channels; c++) {
-                int64_t from = (n * pixels + i) * channels + c, to = n * picture + where[from] * channels + c;
-                if (wide) {
-                    ((float *)dx->data)[to] += ((const float *)dy->data)[from];
-                } else {
-                    uint16_t *d = (uint16_t *)dx->data + to;
-                    *d = tt_f32_to_bf16(tt_bf16_to_f32(*d) + tt_bf16_to_f32(((const uint16_t *)dy->data)[from]));
-                }
-            }
     }
     return TT_OK;
 }
@@ -122,7 +95,9 @@ TtStatus TT_CPU(avg_pool2d)(TtKernelArgs *a)
     return TT_OK;
 }
 
-/* The outputs whose windows may hold pixel I: a superset, which tt_pool_window narrows. */
+/* ---- gradients */
+
+/* The outputs whose windows may hold pixel I: a superset, which tt_pool_window or the maximum's place narrows. */
 static void outputs_of(const TtPoolAttrs *p, int k, int64_t i, int64_t size, int64_t outputs, int64_t *first,
                        int64_t *end)
 {
@@ -135,41 +110,85 @@ static void outputs_of(const TtPoolAttrs *p, int k, int64_t i, int64_t size, int
     *first = TT_MAX(*first, (int64_t)0), *end = TT_MIN(*end, outputs);
 }
 
-/* dx of one input pixel gathers from the windows that hold it. */
-static void gather_pixel(const TtPoolAttrs *p, const TtTensor *dy, const TtTensor *dx, int64_t n, int64_t i, int64_t j,
-                         int64_t c0, int64_t len, float *restrict sum)
+typedef struct Outputs {
+    int64_t h, h_end, w, w_end;
+} Outputs;
+
+static Outputs outputs_at(const TtPoolAttrs *p, const TtTensor *dy, const TtTensor *dx, int64_t i, int64_t j)
 {
-    memset(sum, 0, (size_t)len * sizeof *sum);
-    int64_t oh, oh_end, ow_first, ow_end;
-    outputs_of(p, 0, i, dx->shape.dims[1], dy->shape.dims[1], &oh, &oh_end);
-    outputs_of(p, 1, j, dx->shape.dims[2], dy->shape.dims[2], &ow_first, &ow_end);
-    for (; oh < oh_end; oh++) {
+    Outputs o;
+    outputs_of(p, 0, i, dx->shape.dims[1], dy->shape.dims[1], &o.h, &o.h_end);
+    outputs_of(p, 1, j, dx->shape.dims[2], dy->shape.dims[2], &o.w, &o.w_end);
+    return o;
+}
+
+/* A run of channels of one pixel of dx. */
+typedef struct Pixel {
+    int64_t n, i, j, c0, len;
+} Pixel;
+
+/* dy of the windows whose maximum stood here. */
+static void gather_max(const TtKernelArgs *a, const TtPoolAttrs *p, Pixel x, float *restrict sum)
+{
+    const TtTensor *dy = &a->in[0], *dx = &a->out[0];
+    Outputs o = outputs_at(p, dy, dx, x.i, x.j);
+    int32_t here = (int32_t)(x.i * dx->shape.dims[2] + x.j);
+    for (int64_t oh = o.h; oh < o.h_end; oh++)
+        for (int64_t ow = o.w; ow < o.w_end; ow++) {
+            float buf[TT_LANES];
+            int64_t at = position(dy, x.n, oh, ow) + x.c0;
+            const float *restrict v = tt_row_load(dy, at, x.len, buf);
+            const int32_t *restrict where = (const int32_t *)a->in[1].data + at;
+#pragma omp simd
+            for (int64_t c = 0; c < x.len; c++) sum[c] += tt_select(where[c] == here, v[c], 0.0f);
+        }
+}
+
+/* dy of all windows around, over their sizes. */
+static void gather_mean(const TtKernelArgs *a, const TtPoolAttrs *p, Pixel x, float *restrict sum)
+{
+    const TtTensor *dy = &a->in[0], *dx = &a->out[0];
+    Outputs o = outputs_at(p, dy, dx, x.i, x.j);
+    for (int64_t oh = o.h; oh < o.h_end; oh++) {
         TtWindow h = tt_pool_window(p, 0, oh, dx->shape.dims[1]);
-        if (i < h.first || i >= h.end) continue;
-        for (int64_t ow = ow_first; ow < ow_end; ow++) {
+        if (x.i < h.first || x.i >= h.end) continue;
+        for (int64_t ow = o.w; ow < o.w_end; ow++) {
             TtWindow w = tt_pool_window(p, 1, ow, dx->shape.dims[2]);
-            if (j < w.first || j >= w.end) continue;
+            if (x.j < w.first || x.j >= w.end) continue;
             float buf[TT_LANES], scale = (float)(1 / tt_pool_divisor(p, &h, &w));
-            const float *restrict v = tt_row_load(dy, position(dy, n, oh, ow) + c0, len, buf);
-            for (int64_t c = 0; c < len; c++) sum[c] += v[c] * scale;
+            const float *restrict v = tt_row_load(dy, position(dy, x.n, oh, ow) + x.c0, x.len, buf);
+            for (int64_t c = 0; c < x.len; c++) sum[c] += v[c] * scale;
         }
     }
 }
 
-TtStatus TT_CPU(avg_pool2d_bwd)(TtKernelArgs *a)
+static TtStatus gather(TtKernelArgs *a,
+                       void (*pixel)(const TtKernelArgs *, const TtPoolAttrs *, Pixel, float *restrict))
 {
     const TtPoolAttrs *p = &((const TtPoolGradAttrs *)a->attrs)->pool;
-    const TtTensor *dy = &a->in[0], *dx = &a->out[0];
-    int64_t width = dx->shape.dims[2], channels = dx->shape.dims[3], rows = dx->shape.dims[0] * dx->shape.dims[1];
+    const TtTensor *dx = &a->out[0];
+    int64_t height = dx->shape.dims[1], width = dx->shape.dims[2], channels = dx->shape.dims[3];
 #pragma omp parallel for schedule(static) if (tt_tensor_count(dx) > TT_GRAIN)
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = 0; r < dx->shape.dims[0] * height; r++)
         for (int64_t j = 0; j < width; j++)
             for (int64_t c0 = 0; c0 < channels; c0 += TT_LANES) {
-                float sum[TT_LANES];
-                int64_t len = TT_MIN((int64_t)TT_LANES, channels - c0), at = (r * width + j) * channels + c0;
-                float *to = tt_row_target(dx, at, sum);
-                gather_pixel(p, dy, dx, r / dx->shape.dims[1], r % dx->shape.dims[1], j, c0, len, to);
-                tt_row_store(dx, at, len, to);
+                float buf[TT_LANES];
+                Pixel x = {r / height, r % height, j, c0, TT_MIN((int64_t)TT_LANES, channels - c0)};
+                int64_t at = (r * width + j) * channels + c0;
+                float *sum = tt_row_target(dx, at, buf);
+                memset(sum, 0, (size_t)x.len * sizeof *sum);
+                pixel(a, p, x, sum);
+                tt_row_store(dx, at, x.len, sum);
             }
     return TT_OK;
+}
+
+TtStatus TT_CPU(max_pool2d_bwd)(TtKernelArgs *a)
+{
+    return gather(a, gather_max);
+}
+
+TtStatus TT_CPU(avg_pool2d_bwd)(TtKernelArgs *a)
+{
+    return gather(a, gather_mean);
 }

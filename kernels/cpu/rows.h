@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/cpu/rows.h - a run of channels as float32, whatever the tensor holds. */
+/* kernels/cpu/rows.h - channels-last data a run of channels at a time: as float32 whatever the tensor holds, and its
+ * moments. */
 #ifndef TT_KERNELS_CPU_ROWS_H
 #define TT_KERNELS_CPU_ROWS_H
 
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/block.h"
 
 /* Channels handled at a time: the buffers for bfloat16 stay in the first-level cache. */
 enum { TT_LANES = 256 };
@@ -15,10 +16,7 @@ static inline const float *tt_row_load(const TtTensor *t, int64_t at, int64_t n,
 {
     if (t->dtype == TT_F32) return (const float *)t->data + at;
     const uint16_t *restrict s = (const uint16_t *)t->data + at;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u = (uint32_t)s[i] << 16;
-        memcpy(&buf[i], &u, 4);
-    }
+    for (int64_t i = 0; i < n; i++) buf[i] = tt_from_bf16(s[i]);
     return buf;
 }
 
@@ -32,7 +30,42 @@ static inline void tt_row_store(const TtTensor *t, int64_t at, int64_t n, const 
 {
     if (t->dtype == TT_F32) return;
     uint16_t *restrict d = (uint16_t *)t->data + at;
-    for (int64_t i = 0; i < n; i++) d[i] = tt_f32_to_bf16(v[i]);
+    for (int64_t i = 0; i < n; i++) d[i] = tt_to_bf16(v[i]);
+}
+
+/* Sums of (x - k) and (x - k)^2 over ROWS rows of C channels from element AT, where k is the first row. It comes from
+ * the very rows that are summed: whatever the mean is, and however far the first row lies from it, its distance counts
+ * in the variance itself, so at most the factor ROWS in precision is lost. */
+static inline void tt_rows_sums(const TtTensor *x, int64_t at, int64_t rows, int64_t c, float *sums, float *all_squares)
+{
+    for (int64_t c0 = 0; c0 < c; c0 += TT_LANES) {
+        float shift[TT_LANES], buf[TT_LANES], *restrict sum = sums + c0, *restrict squares = all_squares + c0;
+        int64_t n = TT_MIN((int64_t)TT_LANES, c - c0);
+        memcpy(shift, tt_row_load(x, at + c0, n, buf), (size_t)n * sizeof *shift);
+        for (int64_t i = 0; i < n; i++) sum[i] = squares[i] = 0;
+        for (int64_t r = 1; r < rows; r++) {
+            const float *restrict v = tt_row_load(x, at + r * c + c0, n, buf);
+            for (int64_t i = 0; i < n; i++) {
+                float u = v[i] - shift[i];
+                sum[i] += u, squares[i] += u * u;
+            }
+        }
+    }
+}
+
+/* Mean and sum of squared distances from it, of parts put together (Chan, Golub and LeVeque 1979). */
+typedef struct TtMoments {
+    double n, mean, scatter;
+} TtMoments;
+
+/* Add the N values whose tt_rows_sums are SUM and SQUARES, the first of them at element AT. */
+static inline void tt_moments_add(TtMoments *m, const TtTensor *x, int64_t at, int64_t rows, float sum, float squares)
+{
+    float buf;
+    double n = (double)rows, mean = (double)*tt_row_load(x, at, 1, &buf) + sum / n, d = mean - m->mean, all = m->n + n;
+    m->scatter += (squares - (double)sum * sum / n) + d * d * m->n * n / all;
+    m->mean += d * n / all;
+    m->n = all;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include "tests/support/op_check.h"
 
 #include "kernels/ops/pool.h"
+#include "tests/ops/pool_torch.inc"
 
 static TtVal build_max(TtGraph *g, const TtVal *in, const void *user)
 {
@@ -33,6 +34,18 @@ static void check(const char *what, TtVal (*build)(TtGraph *, const TtVal *, con
         &(TtOpCheck){what, build, a, 1, {{x, TT_BF16}}, .tolerance = 1e-2, .grad_tolerance = 5e-2, .numeric = -1});
 }
 
+static void check_torch(const char *what, TtVal (*build)(TtGraph *, const TtVal *, const void *), const TtPoolAttrs *a,
+                        TtShape xs, const double *y, int64_t n, const double *dx)
+{
+    double x[512], dy[512];
+    int64_t nx = tt_shape_count(&xs);
+    TtOpCheck c = {what, build, a, 1, {{xs, .values = tt_op_pattern(x, nx, 7)}}};
+    tt_op_expect(&c, y, n, 1e-6);
+    tt_op_expect_grad(&c, 0, tt_op_pattern(dy, n, 5), dx, nx, 1e-6);
+}
+
+#define CHECK_TORCH(name, build, a, x) check_torch(#name, build, a, x, name##_y, TT_COUNT(name##_y), name##_dx)
+
 void tt_test_op_max_pool2d(void **state)
 {
     check("max_pool2d 3x3", build_max, &resnet, TT_SHAPE(2, 7, 8, 5));
@@ -46,12 +59,23 @@ void tt_test_op_max_pool2d(void **state)
     double tie[4] = {1, 3, 3, 2}, dx[4] = {0, 1, 0, 0};
     c.in[0].values = tie;
     tt_op_expect_grad(&c, 0, NULL, dx, 4, 0);
+    /* a window with no pixel inside: its taps stand left and right of the picture */
+    TtPoolAttrs wide = {.kernel = {1, 2}, .stride = {1, 1}, .padding = {0, 1}, .dilation = {1, 3}};
+    double none[1] = {-INFINITY}, zero[2] = {0, 0};
+    TtOpCheck empty = {"max_pool2d, empty window", build_max, &wide, 1, {{TT_SHAPE(1, 1, 2, 1), .values = x}}};
+    tt_op_expect(&empty, none, 1, 0);
+    tt_op_expect_grad(&empty, 0, NULL, zero, 2, 0);
 }
 
 void tt_test_op_max_pool2d_bwd(void **state)
 {
     check("max_pool2d, ceil mode", build_max, &ceiled, TT_SHAPE(2, 6, 7, 3));
     check("max_pool2d, dilated", build_max, &dilated, TT_SHAPE(2, 6, 8, 3));
+    CHECK_TORCH(max_resnet, build_max, &resnet, TT_SHAPE(2, 7, 8, 3));
+    CHECK_TORCH(max_ceiled, build_max, &ceiled, TT_SHAPE(1, 6, 7, 2));
+    CHECK_TORCH(max_dilated, build_max, &dilated, TT_SHAPE(1, 6, 8, 2));
+    CHECK_TORCH(max_adaptive, build_max, &shrunk, TT_SHAPE(1, 7, 5, 2));
+    check("max_pool2d of many channels", build_max, &resnet, TT_SHAPE(2, 9, 8, 300));
     check("adaptive_max_pool2d", build_max, &shrunk, TT_SHAPE(2, 7, 5, 3));
 }
 
@@ -73,6 +97,16 @@ void tt_test_op_avg_pool2d(void **state)
 
 void tt_test_op_avg_pool2d_bwd(void **state)
 {
+    TtPoolAttrs excluded = ceiled, divided = resnet;
+    excluded.exclude_pad = true, divided.divisor = 5;
+    CHECK_TORCH(avg_resnet, build_avg, &resnet, TT_SHAPE(1, 7, 8, 2));
+    CHECK_TORCH(avg_ceiled, build_avg, &ceiled, TT_SHAPE(1, 6, 7, 2));
+    CHECK_TORCH(avg_excluded, build_avg, &excluded, TT_SHAPE(1, 6, 7, 2));
+    CHECK_TORCH(avg_divided, build_avg, &divided, TT_SHAPE(1, 7, 8, 2));
+    CHECK_TORCH(avg_adaptive, build_avg, &shrunk, TT_SHAPE(1, 7, 5, 2));
+    CHECK_TORCH(avg_grown, build_avg, &grown, TT_SHAPE(1, 4, 5, 2));
+    CHECK_TORCH(avg_global, build_avg, &global, TT_SHAPE(2, 3, 5, 3));
+    check("avg_pool2d of many channels", build_avg, &resnet, TT_SHAPE(2, 9, 8, 300));
     check("adaptive_avg_pool2d", build_avg, &shrunk, TT_SHAPE(2, 7, 5, 3));
     check("adaptive_avg_pool2d that enlarges", build_avg, &grown, TT_SHAPE(1, 4, 5, 2));
     check("adaptive_avg_pool2d to one", build_avg, &global, TT_SHAPE(3, 7, 5, 9));
