@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/cpu/batch_norm.c - batch norm on (rows, channels), rows split into chunks of fixed size.
  *
- * Statistics: every chunk has its own sums, taken around the first row's values so that a large mean does not eat the
- * variance's digits; chunks are combined in order, in double. Forward in training reads x twice and writes y once; the
- * gradient reads dy and x (and y, for the activation's mask) twice and writes dx once. Channels are the inner loop and
- * vectorise. bfloat16 is widened on load and rounded on store, a row at a time. */
+ * Statistics: every chunk has its own sums, taken around its first row's values so that neither a large mean nor single
+ * far values eat the variance's digits; chunks are combined in order, in double. Forward in training reads x twice and
+ * writes y once; the gradient reads dy and x (and y, for the activation's mask) twice and writes dx once. Channels are
+ * the inner loop and vectorise. bfloat16 is widened on load and rounded on store, a row at a time. */
 #include "kernels/ops/batch_norm.h"
 
 #include <math.h>
@@ -28,40 +28,16 @@ static Dims dims_of(const TtTensor *x)
 
 /* ---- forward */
 
-/* Sums of (x - shift) and (x - shift)^2 over a chunk; SHIFT is the first row of the whole batch. */
-static void chunk_moments(const TtTensor *x, Dims d, int64_t chunk, const float *shift, float *restrict sum,
-                          float *restrict squares)
-{
-    int64_t first = chunk * ROWS, last = TT_MIN(first + ROWS, d.rows);
-    memset(sum, 0, (size_t)d.c * sizeof *sum);
-    memset(squares, 0, (size_t)d.c * sizeof *squares);
-    for (int64_t r = first; r < last; r++)
-        for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
-            float buf[LANES];
-            int64_t n = TT_MIN((int64_t)LANES, d.c - c0);
-            const float *restrict v = tt_row_load(x, r * d.c + c0, n, buf), *restrict k = shift + c0;
-            float *restrict s = sum + c0, *restrict q = squares + c0;
-            for (int64_t i = 0; i < n; i++) {
-                float u = v[i] - k[i];
-                s[i] += u, q[i] += u * u;
-            }
-        }
-}
-
 /* Batch statistics into save_mean and save_invstd; the running ones move. */
 static void batch_statistics(TtKernelArgs *a, Dims d)
 {
     const TtBatchNormAttrs *attrs = a->attrs;
     const TtTensor *x = &a->in[TT_BN_X];
-    float *parts = a->scratch, *shift = parts + d.chunks * 2 * d.c;
-    for (int64_t c0 = 0; c0 < d.c; c0 += LANES) {
-        float buf[LANES];
-        int64_t n = TT_MIN((int64_t)LANES, d.c - c0);
-        memcpy(shift + c0, tt_row_load(x, c0, n, buf), (size_t)n * sizeof(float));
-    }
+    float *parts = a->scratch;
 #pragma omp parallel for schedule(static) if (d.rows * d.c > TT_GRAIN)
     for (int64_t k = 0; k < d.chunks; k++)
-        chunk_moments(x, d, k, shift, parts + k * 2 * d.c, parts + (k * 2 + 1) * d.c);
+        tt_rows_sums(x, k * ROWS * d.c, TT_MIN((int64_t)ROWS, d.rows - k * ROWS), d.c, parts + k * 2 * d.c,
+                     parts + (k * 2 + 1) * d.c);
 
     int64_t *tracked = a->in[TT_BN_TRACKED].data;
     double momentum = attrs->momentum;
@@ -71,12 +47,14 @@ static void batch_statistics(TtKernelArgs *a, Dims d)
     float *running_mean = a->in[TT_BN_MEAN].data, *running_var = a->in[TT_BN_VAR].data;
 #pragma omp parallel for schedule(static) if (d.chunks * d.c > TT_GRAIN)
     for (int64_t c = 0; c < d.c; c++) {
-        double sum = 0, squares = 0, n = (double)d.rows;
-        for (int64_t k = 0; k < d.chunks; k++) sum += parts[k * 2 * d.c + c], squares += parts[(k * 2 + 1) * d.c + c];
-        double m = shift[c] + sum / n, scatter = fmax(0, squares - sum * sum / n);
-        mean[c] = (float)m;
+        TtMoments m = {0};
+        for (int64_t k = 0; k < d.chunks; k++)
+            tt_moments_add(&m, x, k * ROWS * d.c + c, TT_MIN((int64_t)ROWS, d.rows - k * ROWS), parts[k * 2 * d.c + c],
+                           parts[(k * 2 + 1) * d.c + c]);
+        double scatter = m.scatter < 0 ? 0 : m.scatter, n = (double)d.rows;
+        mean[c] = (float)m.mean;
         invstd[c] = (float)(1 / sqrt(scatter / n + attrs->eps));
-        running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * m);
+        running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * m.mean);
         running_var[c] = (float)((1 - momentum) * running_var[c] + momentum * scatter / (n - 1));
     }
 }

@@ -2,9 +2,9 @@
 /* kernels/cpu/group_norm.c - group norm on (samples, rows, channels), rows split into chunks of fixed size.
  *
  * Sums are kept for every channel, so that channels are the inner, vectorised loop however few a group has; a group's
- * channels, and the chunks, are added in order, in double. Statistics are taken around the mean of the group's first
- * row, so that a large mean does not eat the variance's digits. What follows is a scale and an offset for every channel
- * of every sample. The scratch of a sample is its chunks' sums (two rows of channels each) and one more row. */
+ * channels, and the chunks, are added in order, in double. What follows is a scale and an offset for every channel
+ * of every sample. The scratch of a sample is its chunks' sums (two rows of channels each) and, for the gradient,
+ * one row more. */
 #include "kernels/ops/group_norm.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static TtStatus open(Norm *o, const TtKernelArgs *a, const TtTensor *x)
     *o = (Norm){.d = tt_group_norm_dims(&x->shape), .groups = ((const TtGroupNormAttrs *)a->attrs)->groups};
     o->per_group = o->d.c / o->groups;
     o->parts = a->scratch;
-    o->extra = o->parts + o->d.n * o->d.chunks * 2 * o->d.c;
+    o->extra = o->parts + o->d.n * o->d.chunks * 2 * o->d.c; /* there for the gradient only */
     return TT_OK;
 }
 
@@ -37,71 +37,42 @@ static float *part(const Norm *o, int64_t sample, int64_t k, int which)
     return o->parts + ((sample * o->d.chunks + k) * 2 + which) * o->d.c;
 }
 
-/* A channel's sums over all chunks of a sample. */
-static void channel_sums(const Norm *o, int64_t sample, int64_t c, double *first, double *second)
-{
-    *first = *second = 0;
-    for (int64_t k = 0; k < o->d.chunks; k++) *first += part(o, sample, k, 0)[c], *second += part(o, sample, k, 1)[c];
-}
-
 /* ---- forward */
 
-/* The centre of sample S's statistics into its extra row: for each group the mean of the first row. */
-static void find_centre(const Norm *o, const TtTensor *x, int64_t s)
+static int64_t chunk_rows(const Norm *o, int64_t k)
 {
-    float *centre = o->extra + s * o->d.c, buf[LANES];
-    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
-        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0);
-        const float *v = tt_row_load(x, s * o->d.rows * o->d.c + c0, n, buf);
-        memcpy(centre + c0, v, (size_t)n * sizeof *v);
-    }
-    for (int64_t g = 0; g < o->groups; g++) {
-        double sum = 0;
-        float *own = centre + g * o->per_group;
-        for (int64_t i = 0; i < o->per_group; i++) sum += own[i];
-        float mean = (float)(sum / (double)o->per_group);
-        for (int64_t i = 0; i < o->per_group; i++) own[i] = mean;
-    }
+    return TT_MIN((int64_t)ROWS, o->d.rows - k * ROWS);
 }
 
-/* Sums of (x - centre) and of its square over a chunk. */
+/* The first element of a chunk. */
+static int64_t chunk_at(const Norm *o, int64_t s, int64_t k)
+{
+    return (s * o->d.rows + k * ROWS) * o->d.c;
+}
+
 static void chunk_moments(const Norm *o, const TtTensor *x, int64_t s, int64_t k)
 {
-    int64_t first = k * ROWS, last = TT_MIN(first + ROWS, o->d.rows);
-    for (int64_t c0 = 0; c0 < o->d.c; c0 += LANES) {
-        int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0);
-        const float *restrict centre = o->extra + s * o->d.c + c0;
-        float *restrict sum = part(o, s, k, 0) + c0, *restrict squares = part(o, s, k, 1) + c0, buf[LANES];
-        for (int64_t i = 0; i < n; i++) sum[i] = squares[i] = 0;
-        for (int64_t r = first; r < last; r++) {
-            const float *restrict v = tt_row_load(x, (s * o->d.rows + r) * o->d.c + c0, n, buf);
-            for (int64_t i = 0; i < n; i++) {
-                float u = v[i] - centre[i];
-                sum[i] += u, squares[i] += u * u;
-            }
-        }
-    }
+    tt_rows_sums(x, chunk_at(o, s, k), chunk_rows(o, k), o->d.c, part(o, s, k, 0), part(o, s, k, 1));
 }
 
 /* Statistics of a group; then its channels' scale and offset take the place of chunk 0's sums. */
 static void finish_group(const Norm *o, TtKernelArgs *a, int64_t s, int64_t g)
 {
     const float *w = a->in[TT_GN_WEIGHT].data, *b = a->in[TT_GN_BIAS].data;
-    float *centre = o->extra + s * o->d.c, *scale = part(o, s, 0, 0), *offset = part(o, s, 0, 1);
+    float *scale = part(o, s, 0, 0), *offset = part(o, s, 0, 1);
     int64_t first = g * o->per_group, last = first + o->per_group;
-    double sum = 0, squares = 0, n = (double)(o->d.rows * o->per_group);
-    for (int64_t c = first; c < last; c++) {
-        double v, q;
-        channel_sums(o, s, c, &v, &q);
-        sum += v, squares += q;
-    }
-    double mean = centre[first] + sum / n, var = fmax(0, squares - sum * sum / n) / n;
+    TtMoments m = {0};
+    for (int64_t c = first; c < last; c++)
+        for (int64_t k = 0; k < o->d.chunks; k++)
+            tt_moments_add(&m, &a->in[TT_GN_X], chunk_at(o, s, k) + c, chunk_rows(o, k), part(o, s, k, 0)[c],
+                           part(o, s, k, 1)[c]);
+    double var = (m.scatter < 0 ? 0 : m.scatter) / m.n;
     double invstd = 1 / sqrt(var + ((const TtGroupNormAttrs *)a->attrs)->eps);
-    ((float *)a->out[TT_GN_SAVE_MEAN].data)[s * o->groups + g] = (float)mean;
+    ((float *)a->out[TT_GN_SAVE_MEAN].data)[s * o->groups + g] = (float)m.mean;
     ((float *)a->out[TT_GN_SAVE_INVSTD].data)[s * o->groups + g] = (float)invstd;
     for (int64_t c = first; c < last; c++) {
         double k = invstd * (w ? w[c] : 1);
-        scale[c] = (float)k, offset[c] = (float)((b ? b[c] : 0) - mean * k);
+        scale[c] = (float)k, offset[c] = (float)((b ? b[c] : 0) - m.mean * k);
     }
 }
 
@@ -130,7 +101,6 @@ TtStatus TT_CPU(group_norm)(TtKernelArgs *a)
         return TT_OK;
     }
     bool wide = tt_tensor_count(x) > TT_GRAIN;
-    for (int64_t s = 0; s < o.d.n; s++) find_centre(&o, x, s);
 #pragma omp parallel for schedule(static) if (wide)
     for (int64_t t = 0; t < o.d.n * o.d.chunks; t++) chunk_moments(&o, x, t / o.d.chunks, t % o.d.chunks);
 #pragma omp parallel for schedule(static) if (wide)
@@ -141,6 +111,13 @@ TtStatus TT_CPU(group_norm)(TtKernelArgs *a)
 }
 
 /* ---- gradient */
+
+/* A channel's sums over all chunks of a sample. */
+static void channel_sums(const Norm *o, int64_t sample, int64_t c, double *first, double *second)
+{
+    *first = *second = 0;
+    for (int64_t k = 0; k < o->d.chunks; k++) *first += part(o, sample, k, 0)[c], *second += part(o, sample, k, 1)[c];
+}
 
 static void spread_mean(const Norm *o, const TtKernelArgs *a, int64_t s)
 {

@@ -47,11 +47,11 @@ static void group_norm_grad(TtGraph *g, TtGradArgs *a)
         if (a->need[k]) a->din[k] = out[k];
 }
 
-/* For each sample two partial sums of every chunk and one row of values, all a channel wide. */
+/* Two partial sums of every chunk of a sample, for each channel. */
 static size_t group_norm_scratch(const TtKernelArgs *a)
 {
     TtGroupNormDims d = tt_group_norm_dims(&a->out[0].shape);
-    return (size_t)(d.n * (2 * d.chunks + 1) * d.c) * sizeof(float);
+    return (size_t)(d.n * 2 * d.chunks * d.c) * sizeof(float);
 }
 
 static double group_norm_flops(const TtKernelArgs *a)
@@ -106,6 +106,13 @@ static TtStatus group_norm_bwd_infer(TtInfer *i)
     return TT_OK;
 }
 
+/* A sample has one row of channels more. */
+static size_t group_norm_bwd_scratch(const TtKernelArgs *a)
+{
+    TtGroupNormDims d = tt_group_norm_dims(&a->out[0].shape);
+    return (size_t)(d.n * (2 * d.chunks + 1) * d.c) * sizeof(float);
+}
+
 const TtOpDef tt_op_group_norm_bwd = {
     .name = "group_norm_bwd",
     .help = "gradient of group_norm",
@@ -115,6 +122,6 @@ const TtOpDef tt_op_group_norm_bwd = {
     .nout = 3,
     .attrs_size = sizeof(TtGroupNormAttrs),
     .infer = group_norm_bwd_infer,
-    .cpu_scratch = group_norm_scratch,
+    .cpu_scratch = group_norm_bwd_scratch,
     .flops = group_norm_flops,
 };
