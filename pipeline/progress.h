@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline/progress.h - what stands on stderr while a run works: a bar on a terminal, elsewhere one line per
- * logging.interval; and train.log, which gets every line with a time stamp.
+/* pipeline/progress.h - the text of the progress bar, and of the lines that stand for it in a log file.
  *
- *   train 3 [100/1251 8%] loss 5.91 (6.02) lr 1.0e-01 823 img/s step 0.311s data 0.004s gnorm 1.2 mem 9.1G eta 1:02:11 */
+ *   train 3 [100/1251 8%] loss 5.910 (6.020) lr 1.0e-01 823 img/s step 0.311s data 0.004s gnorm 1.20 mem 9.1G eta 1:02:11
+ *
+ * On a terminal the trainer hands it to tt_console_bar, elsewhere to tt_console_print every logging.interval. */
 #ifndef TT_PIPELINE_PROGRESS_H
 #define TT_PIPELINE_PROGRESS_H
 
-#include "tensor/status.h"
+#include "pipeline/log.h"
 
+/* A number that is not known is NaN, and its field is left out; only the loss says "nan" (or "inf"). */
 typedef struct TtProgressLine {
-    int64_t epoch, step, steps; /* of the epoch, counted from 1 */
-    double loss, mean_loss;     /* of the step, and of the epoch so far */
+    const char *phase; /* NULL: "train" */
+    int64_t epoch;
+    int64_t step, steps;    /* done, of how many: this epoch's steps or this validation's batches */
+    double loss, mean_loss; /* of the step, and of the epoch so far */
+    const char *extra;      /* such as "acc1 0.912"; may be NULL */
     double lr, images_per_second, step_seconds, data_seconds, grad_norm;
     double memory; /* bytes resident */
-    double eta;    /* seconds to the end of the run; NaN: unknown */
+    double eta;    /* seconds to the end of the run */
 } TtProgressLine;
+
+/* Nothing known yet. */
+TtProgressLine tt_progress_line(void);
 
 enum { TT_PROGRESS_TEXT = 256 };
 /* The line above, without an end of line; returns BUF. */
 const char *tt_progress_format(const TtProgressLine *p, char buf[TT_PROGRESS_TEXT]);
-/* "59s", "1:02:11", "3d 04:05" into BUF (at least 32 bytes). */
+/* The same in at most WIDTH characters: the least important fields give way, memory first, the loss last. */
+const char *tt_progress_fit(const TtProgressLine *p, int width, char buf[TT_PROGRESS_TEXT]);
+
+/* Four significant digits, so that columns stand still: "5.910", "0.4112", "12.30", "1.20e-05", "nan". */
+const char *tt_number_format(double v, char buf[32]);
+/* "59s", "1:02:11", "3d 04:05"; "?" when not finite or negative. */
 const char *tt_duration_format(double seconds, char buf[32]);
-
-typedef struct TtConsole TtConsole;
-/* LOG_PATH (may be NULL) is opened for appending. BAR: 1 on, 0 off, -1 when stderr is a terminal. Warnings go here
- * from now on (tt_warn). */
-TtStatus tt_console_open(const char *log_path, int bar, TtConsole **out) TT_NODISCARD;
-void tt_console_close(TtConsole *c); /* NULL is fine */
-bool tt_console_has_bar(const TtConsole *c);
-/* A line that stays. */
-void tt_console_print(TtConsole *c, const char *fmt, ...) TT_PRINTF(2, 3);
-/* The bar's new text (at most ten times a second; a no-op without a bar). */
-void tt_console_bar(TtConsole *c, const char *text);
-void tt_console_clear(TtConsole *c); /* take the bar away */
-
-double tt_memory_resident(void); /* bytes now */
-double tt_memory_peak(void);     /* bytes at most so far */
+/* "812M", "9.1G": powers of 1000. */
+const char *tt_bytes_format(double bytes, char buf[32]);
 
 #endif

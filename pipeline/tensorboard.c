@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline/tensorboard.c - event files. */
+/* pipeline/tensorboard.c - event files.
+ *
+ * A file is a list of TFRecords, each an Event message. The first says the version of the format, the second starts the
+ * session. Nothing is read back: what a killed process left half-written stays at the end of its own file, where readers
+ * stop, and the next session has a file of its own. */
 #include "pipeline/tensorboard.h"
 
 #include <dirent.h>
@@ -90,6 +94,7 @@ static long long next_time(const char *dir)
 TtStatus tt_tensorboard_open(const char *dir, int64_t step, TtTensorboard **out)
 {
     char host[128] = "host", name[256];
+    *out = NULL;
     TT_TRY(tt_fs_mkdirs(dir));
     gethostname(host, sizeof host - 1);
     snprintf(name, sizeof name, "events.out.tfevents.%010lld.%s.%ld", next_time(dir), host, (long)getpid());
@@ -187,58 +192,117 @@ TtStatus tt_tensorboard_text(TtTensorboard *t, const char *tag, int64_t step, co
     return write_value(t, tag, step, &v);
 }
 
-/* Limits 0, +-1e-12 * 1.1^k up to 1e20, as torch.utils.tensorboard's default bins. */
-enum { HALF_BINS = 775, BINS = 2 * HALF_BINS + 1 };
-static double bin_limits[BINS];
-static pthread_once_t bins_once = PTHREAD_ONCE_INIT;
-
-static void make_bins(void)
+TtStatus tt_tensorboard_code(TtTensorboard *t, const char *tag, int64_t step, const char *text)
 {
-    double v = 1e-12;
-    for (int i = 0; i < HALF_BINS; i++, v *= 1.1) bin_limits[HALF_BINS + 1 + i] = v, bin_limits[HALF_BINS - 1 - i] = -v;
+    /* Four blanks before each line make Markdown leave it alone, whatever it contains (a fence could be closed). */
+    size_t lines = 1;
+    for (const char *p = text; *p; p++) lines += *p == '\n';
+    char *indented;
+    TT_TRY(tt_alloc((void **)&indented, strlen(text) + 4 * lines + 1));
+    char *out = indented;
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        n += p[n] == '\n';
+        memcpy(out, "    ", 4);
+        memcpy(out + 4, p, n);
+        out += 4 + n;
+        p += n;
+    }
+    *out = '\0';
+    TtStatus s = tt_tensorboard_text(t, tag, step, indented);
+    tt_free(indented);
+    return s;
 }
 
-/* The first bin whose limit is at least X; the last when none is. */
-static int find_bin(double x)
+/* ---- histograms */
+
+/* Edges 0, +-1e-12 * 1.1^k below 1e20, as torch.utils.tensorboard's default bins (add_histogram, make_histogram). */
+enum { HALF_EDGES = 774, EDGES = 2 * HALF_EDGES + 1 };
+static double edges[EDGES];
+static pthread_once_t edges_once = PTHREAD_ONCE_INIT;
+
+static void make_edges(void)
 {
-    int lo = 0, hi = BINS - 1;
+    double v = 1e-12;
+    for (int i = 0; i < HALF_EDGES; i++, v *= 1.1) {
+        edges[HALF_EDGES + 1 + i] = v;
+        edges[HALF_EDGES - 1 - i] = -v;
+    }
+}
+
+/* b with edges[b] <= x < edges[b + 1], as numpy.histogram; outside of them the nearest. */
+static int find_bucket(double x)
+{
+    int lo = 0, hi = EDGES - 2;
     while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (bin_limits[mid] >= x)
-            hi = mid;
+        int mid = (lo + hi + 1) / 2;
+        if (edges[mid] <= x)
+            lo = mid;
         else
-            lo = mid + 1;
+            hi = mid - 1;
     }
     return lo;
 }
 
 TtStatus tt_tensorboard_histogram(TtTensorboard *t, const char *tag, int64_t step, const float *values, int64_t n)
 {
-    pthread_once(&bins_once, make_bins);
-    double *counts;
-    TT_TRY(tt_alloc((void **)&counts, BINS * sizeof *counts));
-    memset(counts, 0, BINS * sizeof *counts);
+    pthread_once(&edges_once, make_edges);
+    double counts[EDGES] = {0}; /* [b + 1]: edges[b] to edges[b + 1]; [0] stays empty */
     Tt__Tb__Histogram h = TT__TB__HISTOGRAM__INIT;
-    int first = BINS, last = -1;
+    int first = EDGES, last = -1;
     for (int64_t i = 0; i < n; i++) {
         double v = values[i];
         if (!isfinite(v)) continue;
-        int b = find_bin(v);
-        counts[b]++;
+        int b = find_bucket(v);
+        counts[b + 1]++;
         first = TT_MIN(first, b), last = TT_MAX(last, b);
-        h.min = h.num ? fmin(h.min, v) : v, h.max = h.num ? fmax(h.max, v) : v;
+        h.min = h.num > 0 ? fmin(h.min, v) : v, h.max = h.num > 0 ? fmax(h.max, v) : v;
         h.num++, h.sum += v, h.sum_squares += v * v;
     }
-    TtStatus s = TT_OK;
-    if (last >= 0) { /* one empty bin before the first gives it a lower edge */
-        first = TT_MAX(first - 1, 0);
-        h.n_bucket = h.n_bucket_limit = (size_t)(last - first + 1);
-        h.bucket = counts + first, h.bucket_limit = bin_limits + first;
-        Tt__Tb__Summary__Value v = TT__TB__SUMMARY__VALUE__INIT;
-        v.value_case = TT__TB__SUMMARY__VALUE__VALUE_HISTO;
-        v.histo = &h;
-        s = write_value(t, tag, step, &v);
+    if (last < 0) return TT_OK;
+    /* A bucket is named by its upper edge; an empty one in front gives the first its lower edge. */
+    h.n_bucket = h.n_bucket_limit = (size_t)(last - first + 2);
+    h.bucket = counts + first, h.bucket_limit = edges + first;
+    Tt__Tb__Summary__Value v = TT__TB__SUMMARY__VALUE__INIT;
+    v.value_case = TT__TB__SUMMARY__VALUE__VALUE_HISTO;
+    v.histo = &h;
+    return write_value(t, tag, step, &v);
+}
+
+/* ---- sound */
+
+/* RIFF header of 44 bytes, then int16 samples, little-endian. */
+static void write_wav(uint8_t *wav, const float *samples, size_t n, int channels, int rate)
+{
+    size_t bytes = n * 2;
+    memcpy(wav, "RIFF", 4), put_le(wav + 4, 36 + bytes, 4);
+    memcpy(wav + 8, "WAVEfmt ", 8), put_le(wav + 16, 16, 4);
+    put_le(wav + 20, 1, 2), put_le(wav + 22, (uint64_t)channels, 2); /* PCM */
+    put_le(wav + 24, (uint64_t)rate, 4), put_le(wav + 28, (uint64_t)rate * (uint64_t)channels * 2, 4);
+    put_le(wav + 32, (uint64_t)channels * 2, 2), put_le(wav + 34, 16, 2);
+    memcpy(wav + 36, "data", 4), put_le(wav + 40, bytes, 4);
+    for (size_t i = 0; i < n; i++) {
+        double v = isfinite(samples[i]) ? TT_MIN(TT_MAX((double)samples[i], -1), 1) : 0;
+        put_le(wav + 44 + 2 * i, (uint64_t)lrint(v * 32767), 2);
     }
-    tt_free(counts);
+}
+
+TtStatus tt_tensorboard_audio(TtTensorboard *t, const char *tag, int64_t step, const float *samples, int64_t frames,
+                              int channels, int rate)
+{
+    TT_ASSERT(frames >= 0 && channels > 0 && channels < 65536 && rate > 0 && frames <= (INT32_MAX - 44) / 2 / channels);
+    size_t n = (size_t)frames * (size_t)channels;
+    uint8_t *wav;
+    TT_TRY(tt_alloc((void **)&wav, 44 + 2 * n));
+    write_wav(wav, samples, n, channels, rate);
+    Tt__Tb__Summary__Audio a = TT__TB__SUMMARY__AUDIO__INIT;
+    a.sample_rate = (float)rate, a.num_channels = channels, a.length_frames = frames;
+    a.encoded_audio_string = (ProtobufCBinaryData){.len = 44 + 2 * n, .data = wav};
+    a.content_type = (char[]){"audio/wav"};
+    Tt__Tb__Summary__Value v = TT__TB__SUMMARY__VALUE__INIT;
+    v.value_case = TT__TB__SUMMARY__VALUE__VALUE_AUDIO;
+    v.audio = &a;
+    TtStatus s = write_value(t, tag, step, &v);
+    tt_free(wav);
     return s;
 }
