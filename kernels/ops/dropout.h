@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/ops/dropout.h - dropout (Srivastava et al. 2014; torch.nn.functional.dropout). */
+/* kernels/ops/dropout.h - dropout (Srivastava et al. 2014), channel dropout, and stochastic depth (Huang et al. 2016;
+ * torchvision.ops.stochastic_depth). Kept values are scaled by 1 / (1 - p). Outside training, and for p 0, x itself.
+ *
+ * No mask is stored. Whether an element is kept depends on the step's seed, number and shard, on the call (numbered
+ * within the graph) and on the element's position, so the gradient draws the same mask again, and a resumed run, any
+ * number of threads and any instruction set draw the same bits. */
 #ifndef TT_KERNELS_OPS_DROPOUT_H
 #define TT_KERNELS_OPS_DROPOUT_H
 
 #include "tensor/op.h"
-#include "tensor/rng.h"
 
-/* The mask is not stored: the gradient draws it again. Its stream is (seed, step, shard, id); element i has the i-th
- * 32-bit number of it, so the mask depends on nothing but these. */
 typedef struct TtDropoutAttrs {
     double p;
-    uint64_t id; /* of this dropout in the graph */
+    uint64_t id;     /* of the call */
+    unsigned shared; /* bit k: one draw for all of axis k; these axes are neighbours */
 } TtDropoutAttrs;
 
-/* In training each element is zeroed with probability P and the others are divided by 1-P; otherwise x itself. */
 TtVal tt_dropout(TtGraph *g, TtVal x, double p);
+/* torch's dropout1d, 2d, 3d: whole channels of (N,...,C). */
+TtVal tt_channel_dropout(TtGraph *g, TtVal x, double p);
+/* Whole samples ("row"), or all of the batch at once ("batch"). */
+TtVal tt_stochastic_depth(TtGraph *g, TtVal x, double p, bool batch);
 
-/* The stream at block BLOCK (four numbers: elements 4*BLOCK to 4*BLOCK + 3). */
-void tt_dropout_block(const TtRng *stream, uint64_t block, uint32_t out[4]);
-TtRng tt_dropout_stream(const TtKernelArgs *a);
-/* An element is kept when its number is at least this. */
-uint64_t tt_dropout_threshold(double p);
+/* The tensor as (outer, shared, inner): an element's draw is at position outer * inner-size + inner. Position i is
+ * word i/16%4 of Philox block 16*(i/64) + i%16 of the stream. Numbers below p * 2^32 drop. */
+void tt_dropout_split(const TtShape *s, unsigned shared, int64_t *outer, int64_t *repeat, int64_t *inner);
 
 #endif
