@@ -7,22 +7,22 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/vmath.h"
 
-enum { TT_LANES = 16 };
+enum { TT_SUM_LANES = 16 };
 
-static inline double tt_lanes_total(const float lane[TT_LANES])
+static inline double tt_lanes_total(const float lane[TT_SUM_LANES])
 {
     double sum = 0;
-    for (int l = 0; l < TT_LANES; l++) sum += (double)lane[l];
+    for (int l = 0; l < TT_SUM_LANES; l++) sum += (double)lane[l];
     return sum;
 }
 
 static inline double tt_lanes_sum(const float *x, int64_t n)
 {
-    float lane[TT_LANES] = {0};
+    float lane[TT_SUM_LANES] = {0};
     int64_t i = 0;
-    for (; i + TT_LANES <= n; i += TT_LANES) {
+    for (; i + TT_SUM_LANES <= n; i += TT_SUM_LANES) {
 #pragma omp simd
-        for (int l = 0; l < TT_LANES; l++) lane[l] += x[i + l];
+        for (int l = 0; l < TT_SUM_LANES; l++) lane[l] += x[i + l];
     }
     for (int l = 0; i + l < n; l++) lane[l] += x[i + l];
     return tt_lanes_total(lane);
@@ -31,15 +31,15 @@ static inline double tt_lanes_sum(const float *x, int64_t n)
 /* sum of (x_i - c) y_i; Y NULL means ones. */
 static inline double tt_lanes_dot(const float *x, float c, const float *y, int64_t n)
 {
-    float lane[TT_LANES] = {0};
+    float lane[TT_SUM_LANES] = {0};
     int64_t i = 0;
-    for (; i + TT_LANES <= n; i += TT_LANES) {
+    for (; i + TT_SUM_LANES <= n; i += TT_SUM_LANES) {
         if (y) {
 #pragma omp simd
-            for (int l = 0; l < TT_LANES; l++) lane[l] = tt_mad(x[i + l] - c, y[i + l], lane[l]);
+            for (int l = 0; l < TT_SUM_LANES; l++) lane[l] = tt_mad(x[i + l] - c, y[i + l], lane[l]);
         } else {
 #pragma omp simd
-            for (int l = 0; l < TT_LANES; l++) lane[l] += x[i + l] - c;
+            for (int l = 0; l < TT_SUM_LANES; l++) lane[l] += x[i + l] - c;
         }
     }
     for (int l = 0; i + l < n; l++) lane[l] = tt_mad(x[i + l] - c, y ? y[i + l] : 1.0f, lane[l]);
@@ -62,19 +62,19 @@ static inline double tt_lanes_squares(const float *x, float c, int64_t n)
 /* The maximum; NaN wins; -inf of nothing. */
 static inline float tt_lanes_max(const float *x, int64_t n)
 {
-    float lane[TT_LANES], top = -__builtin_inff();
-    for (int l = 0; l < TT_LANES; l++) lane[l] = top;
+    float lane[TT_SUM_LANES], top = -__builtin_inff();
+    for (int l = 0; l < TT_SUM_LANES; l++) lane[l] = top;
     int64_t i = 0;
-    for (; i + TT_LANES <= n; i += TT_LANES) {
+    for (; i + TT_SUM_LANES <= n; i += TT_SUM_LANES) {
 #pragma omp simd
-        for (int l = 0; l < TT_LANES; l++) {
+        for (int l = 0; l < TT_SUM_LANES; l++) {
             float v = x[i + l], a = lane[l];
             lane[l] = tt_select((v > a) | (v != v), v, a);
         }
     }
     for (int l = 0; i + l < n; l++)
         if (x[i + l] > lane[l] || x[i + l] != x[i + l]) lane[l] = x[i + l];
-    for (int l = 0; l < TT_LANES; l++)
+    for (int l = 0; l < TT_SUM_LANES; l++)
         if (lane[l] > top || lane[l] != lane[l]) top = lane[l];
     return top;
 }
@@ -82,12 +82,12 @@ static inline float tt_lanes_max(const float *x, int64_t n)
 /* sum of exp(x_i - c); the exponentials are stored in OUT unless that is NULL. */
 static inline double tt_lanes_sum_exp(const float *x, float c, float *out, int64_t n)
 {
-    float lane[TT_LANES] = {0}, e[TT_LANES];
-    for (int64_t i = 0; i < n; i += TT_LANES) {
-        int m = (int)TT_MIN(n - i, (int64_t)TT_LANES);
-        if (m == TT_LANES) {
+    float lane[TT_SUM_LANES] = {0}, e[TT_SUM_LANES];
+    for (int64_t i = 0; i < n; i += TT_SUM_LANES) {
+        int m = (int)TT_MIN(n - i, (int64_t)TT_SUM_LANES);
+        if (m == TT_SUM_LANES) {
 #pragma omp simd
-            for (int l = 0; l < TT_LANES; l++) e[l] = tt_vexp(x[i + l] - c);
+            for (int l = 0; l < TT_SUM_LANES; l++) e[l] = tt_vexp(x[i + l] - c);
         } else {
             for (int l = 0; l < m; l++) e[l] = tt_vexp(x[i + l] - c);
         }

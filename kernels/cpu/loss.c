@@ -55,8 +55,8 @@ static double weighted(const CrossEntropy *e, const float *t, const float *x, fl
         if (x) return tt_lanes_dot(x, top, only, n);
         return only ? tt_lanes_sum(only, n) : (double)n;
     }
-    float lane[TT_LANES] = {0};
-    for (int64_t c = 0; c < n; c++) lane[c % TT_LANES] += w[c] * t[c] * (x ? x[c] - top : 1.0f);
+    float lane[TT_SUM_LANES] = {0};
+    for (int64_t c = 0; c < n; c++) lane[c % TT_SUM_LANES] += w[c] * t[c] * (x ? x[c] - top : 1.0f);
     return tt_lanes_total(lane);
 }
 

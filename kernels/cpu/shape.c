@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/cpu/shape.c - contiguous, cast, slice_grad, add_n.
- *
- * Copies work on rows along the last axis after axes that lie one behind the other have been merged, so that a
- * channels-last slice or a batch slice is a few long runs. */
-#include <string.h>
-
-#include "kernels/cpu/cpu.h"
+/* kernels/cpu/shape.c - contiguous, cast, slice_grad, add_n. */
+#include "kernels/cpu/copy.h"
 #include "kernels/ops/shape.h"
 
 /* A strided array seen as rows: `n` rows of `len` elements, `step` elements apart within a row. */
@@ -42,37 +37,10 @@ static int64_t row_offset(const Rows *w, int64_t row)
     return at;
 }
 
-#define COPY_STRIDED(type)                                             \
-    do {                                                               \
-        type *restrict d_ = dst;                                       \
-        const type *restrict s_ = src;                                 \
-        for (int64_t i = 0; i < n; i++) d_[i * dstep] = s_[i * sstep]; \
-    } while (0)
-
-static void copy_row(void *dst, int64_t dstep, const void *src, int64_t sstep, int64_t n, size_t size)
-{
-    if (dstep == 1 && sstep == 1) {
-        memcpy(dst, src, (size_t)n * size);
-        return;
-    }
-    switch (size) {
-    case 1: COPY_STRIDED(uint8_t); break;
-    case 2: COPY_STRIDED(uint16_t); break;
-    case 4: COPY_STRIDED(uint32_t); break;
-    default: COPY_STRIDED(uint64_t); break;
-    }
-}
-
 TtStatus TT_CPU(contiguous)(TtKernelArgs *a)
 {
-    const TtTensor *x = &a->in[0];
-    size_t size = tt_dtype_size(x->dtype);
-    if (tt_tensor_count(x) == 0) return TT_OK;
-    Rows w = rows_of(x);
-#pragma omp parallel for schedule(static) if (w.n * w.len > TT_GRAIN)
-    for (int64_t r = 0; r < w.n; r++)
-        copy_row((char *)a->out[0].data + (size_t)(r * w.len) * size, 1,
-                 (const char *)x->data + row_offset(&w, r) * (int64_t)size, w.step, w.len, size);
+    const TtTensor *x = &a->in[0], *y = &a->out[0];
+    tt_copy(&x->shape, y->data, y->strides, x->data, x->strides, tt_dtype_size(x->dtype));
     return TT_OK;
 }
 
@@ -80,28 +48,12 @@ TtStatus TT_CPU(slice_grad)(TtKernelArgs *a)
 {
     const TtSliceAttrs *s = &((const TtSliceGradAttrs *)a->attrs)->slice;
     const TtTensor *x = &a->in[0], *y = &a->out[0];
-    size_t size = tt_dtype_size(x->dtype);
+    int64_t size = (int64_t)tt_dtype_size(x->dtype), strides[TT_MAX_RANK];
     memset(y->data, 0, tt_tensor_bytes(y));
-    int64_t n = tt_tensor_count(x);
-    if (n == 0) return TT_OK;
-    /* The place in y that x's elements go to, as a strided view of x's shape. */
-    TtTensor to = *y;
-    to.shape = x->shape;
-    to.strides[s->axis] *= s->step;
-    char *base = (char *)y->data + s->start * y->strides[s->axis] * (int64_t)size;
-    int last = x->shape.rank - 1;
-    int64_t len = x->shape.dims[last], rows = n / len;
-#pragma omp parallel for schedule(static) if (n > TT_GRAIN)
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t from_at = 0, to_at = 0, rest = r;
-        for (int k = last - 1; k >= 0; k--) {
-            int64_t i = rest % x->shape.dims[k];
-            rest /= x->shape.dims[k];
-            from_at += i * x->strides[k], to_at += i * to.strides[k];
-        }
-        copy_row(base + to_at * (int64_t)size, to.strides[last], (const char *)x->data + from_at * (int64_t)size,
-                 x->strides[last], len, size);
-    }
+    memcpy(strides, y->strides, sizeof strides);
+    strides[s->axis] *= s->step;
+    tt_copy(&x->shape, (char *)y->data + s->start * y->strides[s->axis] * size, strides, x->data, x->strides,
+            (size_t)size);
     return TT_OK;
 }
 
