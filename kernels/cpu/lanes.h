@@ -49,11 +49,11 @@ static inline double tt_lanes_dot(const float *x, float c, const float *y, int64
 /* sum of (x_i - c)^2. */
 static inline double tt_lanes_squares(const float *x, float c, int64_t n)
 {
-    float lane[TT_LANES] = {0};
+    float lane[TT_SUM_LANES] = {0};
     int64_t i = 0;
-    for (; i + TT_LANES <= n; i += TT_LANES) {
+    for (; i + TT_SUM_LANES <= n; i += TT_SUM_LANES) {
 #pragma omp simd
-        for (int l = 0; l < TT_LANES; l++) lane[l] = tt_mad(x[i + l] - c, x[i + l] - c, lane[l]);
+        for (int l = 0; l < TT_SUM_LANES; l++) lane[l] = tt_mad(x[i + l] - c, x[i + l] - c, lane[l]);
     }
     for (int l = 0; i + l < n; l++) lane[l] = tt_mad(x[i + l] - c, x[i + l] - c, lane[l]);
     return tt_lanes_total(lane);
