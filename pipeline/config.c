@@ -343,9 +343,10 @@ static TtStatus load(TtConfig *c, int n_overrides, char *const *overrides)
     TtTreeDefault *defaults = TT_NEWN(&c->arena, TtTreeDefault, MAX_KEYS + 1);
     TT_ASSERT(list_defaults(tt_config_options, "", &c->arena, defaults, 0) < MAX_KEYS);
     TT_TRY(tt_yaml_parse(c->bytes, c->size, (TtMark){.file = c->path}, &c->arena, &c->root));
+    if (tt_node_is_null(c->root)) c->root->mark.line = c->root->mark.col = 1;
     if (c->root->kind != TT_NODE_MAP)
-        return tt_node_fail(c->root, tt_node_is_null(c->root) ? "the configuration is empty"
-                                                              : "the configuration must be a map of keys to values");
+        return tt_node_fail(c->root, "the configuration %s",
+                            tt_node_is_null(c->root) ? "is empty" : "must be a map of keys to values");
     for (int i = 0; i < n_overrides; i++) TT_TRY(tt_tree_override(c->root, overrides[i], &c->arena));
     add_default(c, "name", stem(c->path, &c->arena));
     add_default(c, "output_dir", "runs/${name}");

@@ -5,27 +5,8 @@
 
 #include "pipeline/config.h"
 #include "pipeline/sections.h"
-#include "pipeline/yaml.h"
 
 /* ---- the tree, in block style */
-
-/* Text that reads back unchanged although ${ and $$ have a meaning. */
-static const char *escape_dollars(const char *text, TtArena *arena)
-{
-    if (!strstr(text, "${") && !strstr(text, "$$")) return text;
-    char *out = tt_arena_alloc(arena, 2 * strlen(text) + 1), *q = out;
-    for (const char *p = text; *p; p++) {
-        if (p[0] == '$' && (p[1] == '$' || p[1] == '{')) *q++ = '$';
-        *q++ = *p;
-    }
-    return out;
-}
-
-static void escape_tree(TtNode *n, TtArena *arena)
-{
-    if (n->kind == TT_NODE_SCALAR) n->text = escape_dollars(n->text, arena);
-    for (int i = 0; n->kind != TT_NODE_SCALAR && i < n->count; i++) escape_tree(n->items[i], arena);
-}
 
 /* A scalar, or a collection of scalars only, goes on one line. */
 static bool on_one_line(const TtNode *n)
@@ -68,17 +49,9 @@ static void print_block(FILE *f, const TtNode *n, int indent, bool continued)
 
 TtStatus tt_config_write_resolved(const TtConfig *c, FILE *f)
 {
-    TtArena arena = {0};
-    int64_t nodes = 0;
-    TtNode *copy;
-    TtStatus status = tt_node_copy(c->root, &arena, c->root, 0, &nodes, &copy);
-    if (status == TT_OK) {
-        escape_tree(copy, &arena);
-        print_block(f, copy, 0, false);
-        if (ferror(f)) status = TT_FAIL(TT_EINTERNAL, "cannot write the resolved configuration: %s", strerror(errno));
-    }
-    tt_arena_free(&arena);
-    return status;
+    print_block(f, c->root, 0, false);
+    if (ferror(f)) return TT_FAIL(TT_EINTERNAL, "cannot write the resolved configuration: %s", strerror(errno));
+    return TT_OK;
 }
 
 /* ---- every key */

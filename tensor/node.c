@@ -42,17 +42,26 @@ bool tt_node_is_null(const TtNode *n)
     return !n || (n->kind == TT_NODE_SCALAR && !n->quoted && is_any(n->text, words));
 }
 
+/* Texts from outside are cited in messages: one line, and nothing that moves a terminal's cursor. */
+static char *on_one_line(char *text)
+{
+    for (char *p = text; *p; p++)
+        if (((unsigned char)*p < 32 && *p != '\t') || *p == 127) *p = ' ';
+    return text;
+}
+
 TtStatus tt_node_fail(const TtNode *n, const char *fmt, ...)
 {
-    char text[1600];
+    char text[1000], argument[1000];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    /* Keys and values from outside are quoted in messages: one line, and nothing that moves a terminal's cursor. */
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127) *p = ' ';
-    if (n && n->mark.argument) return TT_FAIL(TT_ECONFIG, "argument '%.300s': %s", n->mark.argument, text);
+    on_one_line(text);
+    if (n && n->mark.argument) {
+        snprintf(argument, sizeof argument, "%s", n->mark.argument);
+        return TT_FAIL(TT_ECONFIG, "argument '%s': %s", on_one_line(argument), text);
+    }
     if (n && n->mark.file) return TT_FAIL(TT_ECONFIG, "%s:%d:%d: %s", n->mark.file, n->mark.line, n->mark.col, text);
     return TT_FAIL(TT_ECONFIG, "%s", text);
 }

@@ -302,10 +302,17 @@ static bool needs_quotes(const char *s)
     return strspn(s, "+0123456789_.") == strlen(s) || is_typed(s);
 }
 
+/* In a config ${...} is a reference and $$ a dollar sign: a text that holds them as such is written with $$. */
+static void print_char(FILE *f, const char *s)
+{
+    if (s[0] == '$' && (s[1] == '$' || s[1] == '{')) fputc('$', f);
+    fputc(*s, f);
+}
+
 static void print_text(FILE *f, const char *s)
 {
     if (!needs_quotes(s)) {
-        fputs(s, f);
+        for (; *s; s++) print_char(f, s);
         return;
     }
     fputc('"', f);
@@ -314,7 +321,7 @@ static void print_text(FILE *f, const char *s)
         int n = escaped_char(s, &code);
         if (n == 0) {
             if (*s == '"' || *s == '\\') fputc('\\', f);
-            fputc(*s, f);
+            print_char(f, s);
         } else if (code == '\n' || code == '\t') {
             fputs(code == '\n' ? "\\n" : "\\t", f);
         } else {
