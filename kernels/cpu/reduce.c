@@ -156,6 +156,8 @@ static void pass(const TtReducePlan *p, const TtTensor *x, Fold f, const float *
 static void finish(const TtReduceAttrs *a, const TtReducePlan *p, const float *centres, float *y)
 {
     double n = (double)p->count, divisor = n - a->correction > 0 ? n - a->correction : 0;
+    if (a->kind == TT_REDUCE_SUM || a->kind == TT_REDUCE_MAX || a->kind == TT_REDUCE_MIN) return;
+#pragma omp parallel for schedule(static) if (p->outputs > TT_GRAIN)
     for (int64_t i = 0; i < p->outputs; i++) {
         if (a->kind == TT_REDUCE_MEAN) y[i] = (float)(y[i] / n);
         if (a->kind == TT_REDUCE_VAR) y[i] = (float)(y[i] / divisor);
