@@ -38,7 +38,7 @@ ISA_FLAGS_avx512 := $(ISA_FLAGS_common) -mavx512f -mavx512bw -mavx512dq -mavx512
 
 SRC_DIRS := tensor kernels/ops kernels/ref kernels/cpu data vision audio models pipeline
 SRCS     := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
-ISA_SRCS := $(filter-out kernels/cpu/dnnl% kernels/cpu/dispatch.c,$(wildcard kernels/cpu/*.c))
+ISA_SRCS := $(filter-out kernels/cpu/dnnl% kernels/cpu/dispatch.c,$(wildcard kernels/cpu/*.c)) vision/rows.c
 ONE_SRCS := $(filter-out $(ISA_SRCS),$(SRCS))
 PROTOS   := $(wildcard pipeline/*.proto)
 GEN      := $(patsubst %.proto,$(B)/gen/%.pb-c.c,$(PROTOS))
@@ -66,6 +66,9 @@ $(LIB): $(LIB_OBJS)
 $(B)/obj/%.o: %.c | $(GEN:.c=.h)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Loops over pixels that are not worth a build for each instruction set.
+$(patsubst %,$(B)/obj/vision/%.o,colour tone warp mixup flip): OPT += -O3
 
 define isa_rule
 $(B)/obj/%.$(1).o: %.c

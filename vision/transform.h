@@ -41,11 +41,14 @@ typedef struct TtTransformDef {
     const char *help;
     const TtOption *options;
     size_t size; /* of the parsed options */
-    /* After parsing: checks that a table cannot say, derived fields. NODE is the argument map. May be NULL.
-     * Nested transforms (RandomApply, RandomChoice) parse their lists here, into ARENA. */
+    /* After parsing: checks that a table cannot say, derived fields; containers (RandomApply, RandomChoice) parse
+     * their lists here, into ARENA. NODE is the argument map, or the transform's name when there are no arguments.
+     * May be NULL. */
     TtStatus (*check)(void *options, const TtNode *node, TtArena *arena);
     TtStatus (*apply)(const void *options, TtTransformArgs *a);
     TtStatus (*apply_batch)(const void *options, TtBatchTransformArgs *a); /* instead of apply: MixUp, CutMix */
+    /* Containers have both and say here whether this one holds batch transforms. Else NULL. */
+    bool (*is_batch)(const void *options);
     bool random;
     /* Output size for an input of h x w, to predict shapes (--check, bench); 0 means "depends on the input".
      * NULL: the size does not change. */

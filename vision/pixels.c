@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vision/pixels.c - what the pixel functions share: room, types, fill values, the table of inner loops. */
+#include "vision/pixels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/op.h"
+#include "vision/rows.h"
+
+extern const TtRows tt_rows_c;
+#ifdef TT_X86
+extern const TtRows tt_rows_avx2, tt_rows_avx512;
+#endif
+
+const TtRows *tt_rows_of(const char *isa)
+{
+    if (strcmp(isa, "c") == 0) return &tt_rows_c;
+#ifdef TT_X86
+    if (strcmp(isa, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &tt_rows_avx2;
+    if (strcmp(isa, "avx512") == 0 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return &tt_rows_avx512;
+#endif
+    return NULL;
+}
+
+const TtRows *tt_rows(void)
+{
+    const TtRows *r = tt_rows_of(tt_cpu_isa());
+    return r ? r : &tt_rows_c;
+}
+
+TtStatus tt_pixels_target(TtTransformArgs *a, int64_t h, int64_t w, int c, TtDType dtype)
+{
+    if (h < 1 || w < 1)
+        return TT_FAIL(TT_EDATA, "%s: a transform would leave %lldx%lld pixels", a->name, (long long)w, (long long)h);
+    if (h > INT32_MAX || w > INT32_MAX || h * w > TT_MAX_PIXELS_DEFAULT)
+        return TT_FAIL(TT_EDATA, "%s: a transform would make a picture of %lldx%lld; the limit is %lld pixels", a->name,
+                       (long long)w, (long long)h, (long long)TT_MAX_PIXELS_DEFAULT);
+    return tt_image_resize_buffer(&a->scratch->image, (int)h, (int)w, c, dtype);
+}
+
+TtStatus tt_pixels_table(TtTransformScratch *s, size_t size, void **out)
+{
+    if (size > s->table_capacity) {
+        tt_free(s->table);
+        s->table = NULL, s->table_capacity = 0;
+        TT_TRY(tt_alloc(&s->table, size));
+        s->table_capacity = size;
+    }
+    *out = s->table;
+    return TT_OK;
+}
+
+float tt_pixels_bound(TtDType dtype)
+{
+    return dtype == TT_U8 ? 255.0f : dtype == TT_U16 ? 65535.0f : 1.0f;
+}
+
+TtStatus tt_pixels_fill(const TtTransformArgs *a, const TtFloats *fill, float out[4])
+{
+    const int c = a->image->c;
+    if (c > 4) return TT_FAIL(TT_EDATA, "%s: the picture has %d channels; at most 4 can be filled", a->name, c);
+    if (fill->n > 1 && fill->n != c)
+        return TT_FAIL(TT_EDATA, "%s: fill has %d values, but the picture has %d channel%s", a->name, fill->n, c,
+                       c > 1 ? "s" : "");
+    for (int j = 0; j < c; j++) out[j] = fill->n == 0 ? 0.0f : (float)fill->v[fill->n == 1 ? 0 : j];
+    return TT_OK;
+}
+
+void tt_pixels_load(TtDType dtype, const void *src, size_t n, float *dst)
+{
+    if (dtype == TT_U8)
+        tt_rows()->load_u8(src, n, dst);
+    else if (dtype == TT_U16)
+        tt_rows()->load_u16(src, n, dst);
+    else
+        memcpy(dst, src, n * sizeof *dst);
+}
+
+void tt_pixels_store(TtDType dtype, float *src, size_t n, bool round, void *dst)
+{
+    if (dtype == TT_F32) {
+        memcpy(dst, src, n * sizeof *src);
+        return;
+    }
+    if (round) tt_rows()->round(src, n);
+    if (dtype == TT_U8)
+        tt_rows()->store_u8(src, n, dst);
+    else
+        tt_rows()->store_u16(src, n, dst);
+}
+
+TtStatus tt_pixels_colour(const TtTransformArgs *a, const char *what)
+{
+    if (a->image->c == 1 || a->image->c == 3) return TT_OK;
+    return TT_FAIL(TT_EDATA, "%s: %s takes pictures of 1 or 3 channels, not %d", a->name, what, a->image->c);
+}
