@@ -21,13 +21,14 @@ typedef struct TtSample {
 } TtSample;
 void tt_sample_free(TtSample *s);
 TtStatus tt_sample_reserve(TtSample *s, size_t size) TT_NODISCARD;
-/* Read a whole file into s->bytes. TT_EDATA names the file. */
+/* Read a whole file into s->bytes. TT_EDATA names the file; an empty one, and one that is no regular file, is an
+ * error too. */
 TtStatus tt_sample_read_file(TtSample *s, const char *path) TT_NODISCARD;
 
 typedef struct TtDatasetDef {
     const char *name;
     const char *help;
-    const TtOption *options; /* besides `type` and the common ones of TtDatasetCommon */
+    const TtOption *options; /* besides `type` */
     size_t options_size;
     /* List the samples. OPTIONS is the parsed struct; self->options points to it. Sets count, classes, impl. */
     TtStatus (*open)(TtDataset *self);
@@ -35,12 +36,14 @@ typedef struct TtDatasetDef {
     int64_t (*label)(const TtDataset *self, int64_t index); /* without decoding; for samplers; -1 none */
     /* Name of sample INDEX as read() would give it, without reading (watchdog, messages). */
     void (*describe)(const TtDataset *self, int64_t index, char *buf, size_t size);
-    void (*close)(TtDataset *self);
+    /* A shell command that reads sample INDEX again. May be NULL: `ttrain decode` of its name. */
+    void (*replay)(const TtDataset *self, int64_t index, char *buf, size_t size);
+    void (*close)(TtDataset *self); /* also of a half-opened set: impl may be NULL */
 } TtDatasetDef;
 
 struct TtDataset {
     const TtDatasetDef *def;
-    const TtNode *node; /* the config's map, for errors */
+    const TtNode *node; /* the config's map, for errors; borrowed */
     void *options;
     TtArena arena;        /* lives as long as the dataset */
     TtImageOptions image; /* max_pixels and orientation for the readers */
@@ -56,5 +59,24 @@ extern const TtDatasetDef *const tt_datasets[]; /* ended by NULL */
  * an empty set is TT_EDATA; a bad key TT_ECONFIG. */
 TtStatus tt_dataset_open(const TtNode *map, const TtImageOptions *image, TtDataset **out) TT_NODISCARD;
 void tt_dataset_close(TtDataset *d); /* NULL is fine */
+
+/* The class list of a set is saved with a run and compared when it goes on, so that an added, empty or hidden
+ * folder cannot shift the labels. Fails with TT_EDATA at the first difference; names that are NULL (a set with
+ * numbers only) agree with anything. WHAT names each side in the message. */
+TtStatus tt_class_names_same(const char *const *a, int na, const char *what_a, const char *const *b, int nb,
+                             const char *what_b) TT_NODISCARD;
+TtStatus tt_dataset_same_classes(const TtDataset *a, const TtDataset *b) TT_NODISCARD;
+
+/* For the dataset types. */
+
+/* The option `classes`: a list of names, or the path of a file with one name a line (or, ending in .json, one
+ * array of strings). Sets d->classes and d->class_names; leaves them alone when NODE is null. */
+TtStatus tt_dataset_classes_option(TtDataset *d, const TtNode *node) TT_NODISCARD;
+/* Read and decode a picture file into s->image; s->name must be set. */
+TtStatus tt_dataset_read_image(const TtDataset *d, const char *path, TtSample *s) TT_NODISCARD;
+/* TEXT as one word of a POSIX shell. */
+const char *tt_shell_quote(const char *text, char *buf, size_t size);
+/* The command that reads sample INDEX again. */
+void tt_dataset_replay(const TtDataset *d, int64_t index, char *buf, size_t size);
 
 #endif

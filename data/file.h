@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* data/file.h - reading files that may be anything. */
+#ifndef TT_DATA_FILE_H
+#define TT_DATA_FILE_H
+
+#include "tensor/status.h"
+
+/* Open for reading; a folder, a pipe or a device is refused without waiting for it. Sets *size. TT_EDATA names
+ * the file. */
+TtStatus tt_file_open(const char *path, int *fd, uint64_t *size) TT_NODISCARD;
+/* Read exactly SIZE bytes at OFFSET; fewer is TT_EDATA. */
+TtStatus tt_file_read_at(int fd, const char *name, void *buf, size_t size, uint64_t offset) TT_NODISCARD;
+
+#endif
