@@ -11,7 +11,7 @@ typedef enum TtSamplerKind {
     TT_SAMPLER_SEQUENTIAL,
     TT_SAMPLER_RANDOM,    /* torch.utils.data.RandomSampler without replacement */
     TT_SAMPLER_WEIGHTED,  /* WeightedRandomSampler with replacement; weights by class */
-    TT_SAMPLER_STRATIFIED /* without replacement; every batch-sized window holds the classes in proportion */
+    TT_SAMPLER_STRATIFIED /* without replacement; every window holds the classes in proportion, to about one sample */
 } TtSamplerKind;
 
 typedef struct TtSamplerOptions {
@@ -25,10 +25,12 @@ typedef struct TtSamplerOptions {
 } TtSamplerOptions;
 
 typedef struct TtSampler TtSampler;
+/* Folds first, then the fraction of what they leave. Without labels all samples count as one class; WEIGHTED and
+ * STRATIFIED then are TT_ECONFIG. */
 TtStatus tt_sampler_open(const TtDataset *d, const TtSamplerOptions *o, TtSampler **out) TT_NODISCARD;
 int64_t tt_sampler_count(const TtSampler *s); /* samples in an epoch */
 /* Write the epoch's order (dataset indices) to ORDER, which has tt_sampler_count places. */
 void tt_sampler_order(const TtSampler *s, int64_t epoch, int64_t *order);
-void tt_sampler_close(TtSampler *s);
+void tt_sampler_close(TtSampler *s); /* NULL is fine */
 
 #endif
