@@ -302,24 +302,26 @@ static bool needs_quotes(const char *s)
     return strspn(s, "+0123456789_.") == strlen(s) || is_typed(s);
 }
 
-/* In a config's value ${...} is a reference and $$ a dollar sign: with DOLLARS, a text that holds them as such is
- * written with $$. Keys have no references. */
-static void print_char(FILE *f, const char *s, bool dollars)
+/* In a config ${...} is a reference and $$ a dollar sign: a text that holds them as such is written with $$. */
+static void print_char(FILE *f, const char *s)
 {
-    if (dollars && s[0] == '$' && (s[1] == '$' || s[1] == '{')) fputc('$', f);
+    if (s[0] == '$' && (s[1] == '$' || s[1] == '{')) fputc('$', f);
     fputc(*s, f);
 }
 
-static void print_escaped(FILE *f, const char *s, bool dollars)
+static void print_text(FILE *f, const char *s)
 {
-    bool quotes = needs_quotes(s);
-    if (quotes) fputc('"', f);
+    if (!needs_quotes(s)) {
+        for (; *s; s++) print_char(f, s);
+        return;
+    }
+    fputc('"', f);
     while (*s) {
         unsigned code;
         int n = escaped_char(s, &code);
         if (n == 0) {
-            if (quotes && (*s == '"' || *s == '\\')) fputc('\\', f);
-            print_char(f, s, dollars);
+            if (*s == '"' || *s == '\\') fputc('\\', f);
+            print_char(f, s);
         } else if (code == '\n' || code == '\t') {
             fputs(code == '\n' ? "\\n" : "\\t", f);
         } else {
@@ -327,18 +329,7 @@ static void print_escaped(FILE *f, const char *s, bool dollars)
         }
         s += n ? n : 1;
     }
-    if (quotes) fputc('"', f);
-}
-
-static void print_text(FILE *f, const char *s)
-{
-    print_escaped(f, s, true);
-}
-
-void tt_node_print_key(FILE *f, const TtNode *key)
-{
-    print_escaped(f, key->text, false);
-    fputc(':', f);
+    fputc('"', f);
 }
 
 void tt_node_print_flow(FILE *f, const TtNode *n)
@@ -356,8 +347,8 @@ void tt_node_print_flow(FILE *f, const TtNode *n)
         for (int i = 0; i < n->count; i++) {
             if (i) fputs(", ", f);
             if (map) {
-                tt_node_print_key(f, n->keys[i]);
-                fputc(' ', f);
+                print_text(f, n->keys[i]->text);
+                fputs(": ", f);
             }
             tt_node_print_flow(f, n->items[i]);
         }
