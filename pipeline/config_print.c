@@ -17,12 +17,6 @@ static bool on_one_line(const TtNode *n)
     return true;
 }
 
-static void print_key(FILE *f, const TtNode *key)
-{
-    tt_node_print_flow(f, &(TtNode){.text = key->text, .quoted = true});
-    fputc(':', f);
-}
-
 /* CONTINUED: the cursor stands behind "- ", where the first line of the block goes. */
 static void print_block(FILE *f, const TtNode *n, int indent, bool continued)
 {
@@ -30,7 +24,7 @@ static void print_block(FILE *f, const TtNode *n, int indent, bool continued)
         const TtNode *item = n->items[i];
         if (i || !continued) fprintf(f, "%*s", indent, "");
         if (n->keys)
-            print_key(f, n->keys[i]);
+            tt_node_print_key(f, n->keys[i]);
         else
             fputc('-', f);
         if (on_one_line(item)) {

@@ -105,6 +105,7 @@ TtStatus tt_tree_override(TtNode *root, const char *argument, TtArena *arena)
     const char *equals = strchr(argument, '=');
     if (!equals) return tt_node_fail(&here, "expected key=value, such as optimizer.lr=0.1");
     const char *path = tt_arena_strndup(arena, argument, (size_t)(equals - argument));
+    if (!tt_yaml_is_text(path)) return tt_node_fail(&here, "the key before '=' is not UTF-8 text");
     size_t steps = 1;
     for (const char *p = path; *p; p++) steps += *p == '.';
     if (steps > TT_YAML_DEPTH) return tt_node_fail(&here, "the key has more than %d levels", TT_YAML_DEPTH);
@@ -179,6 +180,8 @@ static TtStatus from_environment(Context *c, const TtNode *n, const char *name, 
     const char *text = getenv(name);
     if (!text) text = fallback;
     *out = (TtNode){.text = text ? tt_arena_strdup(c->arena, text) : NULL, .mark = n->mark};
+    if (text && !tt_yaml_is_text(text))
+        return tt_node_fail(n, "the environment variable '%.80s' is not UTF-8 text", name);
     if (text) return TT_OK;
     const char *names[1000], *near;
     int count = 0;

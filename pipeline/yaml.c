@@ -93,6 +93,25 @@ static int utf8_length(const unsigned char *s, size_t left, unsigned *code)
     return *code < least[n] || *code > 0x10FFFF || surrogate ? 0 : n;
 }
 
+/* YAML's printable characters. */
+static bool printable(unsigned c)
+{
+    if (c == '\t' || c == '\n' || c == '\r' || c == 0x85) return true;
+    return c >= 32 && c != 127 && !(c >= 0x80 && c < 0xA0) && c != 0xFFFE && c != 0xFFFF;
+}
+
+bool tt_yaml_is_text(const char *s)
+{
+    size_t left = strlen(s);
+    for (unsigned c; left;) {
+        int n = utf8_length((const unsigned char *)s, left, &c);
+        if (n == 0 || !printable(c)) return false;
+        s += n;
+        left -= (size_t)n;
+    }
+    return true;
+}
+
 /* Check every character and note where lines start: after LF, CR LF, or CR alone. */
 static TtStatus scan_text(Parser *p)
 {
@@ -103,9 +122,7 @@ static TtStatus scan_text(Parser *p)
         unsigned c = 0;
         int n = utf8_length(s + i, p->size - i, &c);
         if (n == 0) return FAIL_AT(p, index, "the byte 0x%02x is not UTF-8; save the file in the encoding UTF-8", s[i]);
-        bool printable =
-            c == '\t' || c == '\n' || c == '\r' || (c >= 32 && c != 127 && (c < 0x80 || c >= 0xA0)) || c == 0x85;
-        if (!printable || c == 0xFFFE || c == 0xFFFF)
+        if (!printable(c))
             return FAIL_AT(p, index, "the control character U+%04X is not allowed; write it as an escape in \"...\"",
                            c);
         i += (size_t)n;

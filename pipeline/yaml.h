@@ -22,6 +22,9 @@ enum {
  * Errors are TT_ECONFIG with the place: line and column count from 1 and in characters. */
 TtStatus tt_yaml_parse(const char *text, size_t size, TtMark origin, TtArena *arena, TtNode **out) TT_NODISCARD;
 
+/* Whether S is UTF-8 of characters that a YAML text may hold. */
+bool tt_yaml_is_text(const char *s);
+
 /* Read a whole config file into ARENA; *BYTES is followed by a NUL that *SIZE does not count. */
 TtStatus tt_yaml_read_file(const char *path, TtArena *arena, const char **bytes, size_t *size) TT_NODISCARD;
 

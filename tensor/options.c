@@ -302,26 +302,24 @@ static bool needs_quotes(const char *s)
     return strspn(s, "+0123456789_.") == strlen(s) || is_typed(s);
 }
 
-/* In a config ${...} is a reference and $$ a dollar sign: a text that holds them as such is written with $$. */
-static void print_char(FILE *f, const char *s)
+/* In a config's value ${...} is a reference and $$ a dollar sign: with DOLLARS, a text that holds them as such is
+ * written with $$. Keys have no references. */
+static void print_char(FILE *f, const char *s, bool dollars)
 {
-    if (s[0] == '$' && (s[1] == '$' || s[1] == '{')) fputc('$', f);
+    if (dollars && s[0] == '$' && (s[1] == '$' || s[1] == '{')) fputc('$', f);
     fputc(*s, f);
 }
 
-static void print_text(FILE *f, const char *s)
+static void print_escaped(FILE *f, const char *s, bool dollars)
 {
-    if (!needs_quotes(s)) {
-        for (; *s; s++) print_char(f, s);
-        return;
-    }
-    fputc('"', f);
+    bool quotes = needs_quotes(s);
+    if (quotes) fputc('"', f);
     while (*s) {
         unsigned code;
         int n = escaped_char(s, &code);
         if (n == 0) {
-            if (*s == '"' || *s == '\\') fputc('\\', f);
-            print_char(f, s);
+            if (quotes && (*s == '"' || *s == '\\')) fputc('\\', f);
+            print_char(f, s, dollars);
         } else if (code == '\n' || code == '\t') {
             fputs(code == '\n' ? "\\n" : "\\t", f);
         } else {
@@ -329,7 +327,18 @@ static void print_text(FILE *f, const char *s)
         }
         s += n ? n : 1;
     }
-    fputc('"', f);
+    if (quotes) fputc('"', f);
+}
+
+static void print_text(FILE *f, const char *s)
+{
+    print_escaped(f, s, true);
+}
+
+void tt_node_print_key(FILE *f, const TtNode *key)
+{
+    print_escaped(f, key->text, false);
+    fputc(':', f);
 }
 
 void tt_node_print_flow(FILE *f, const TtNode *n)
@@ -347,8 +356,8 @@ void tt_node_print_flow(FILE *f, const TtNode *n)
         for (int i = 0; i < n->count; i++) {
             if (i) fputs(", ", f);
             if (map) {
-                print_text(f, n->keys[i]->text);
-                fputs(": ", f);
+                tt_node_print_key(f, n->keys[i]);
+                fputc(' ', f);
             }
             tt_node_print_flow(f, n->items[i]);
         }

@@ -86,6 +86,7 @@ TtNode *tt_node_only(const TtNode *map, const TtOption *table, TtArena *arena);
 void tt_options_print(FILE *f, const TtOption *table, const void *values, int indent, bool help);
 /* Print any node as YAML in flow style on one line (used for TT_OPT_NODE values). */
 void tt_node_print_flow(FILE *f, const TtNode *n);
+void tt_node_print_key(FILE *f, const TtNode *key); /* a map's key and the colon */
 /* A table row each for a reference page: | key | type | default | range | help |. PREFIX is put before keys. */
 void tt_options_markdown(FILE *f, const TtOption *table, const char *prefix);
 

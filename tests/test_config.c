@@ -253,6 +253,7 @@ static void test_override_errors(void **state)
     static const char *const cases[][2] = {
         {"seed", "argument 'seed': expected key=value, such as optimizer.lr=0.1"},
         {"=1", "argument '=1': the key before '=' has an empty part"},
+        {"tr\xe4iner.epochs=1", "argument 'tr\xe4iner.epochs=1': the key before '=' is not UTF-8 text"},
         {"a..b=1", "argument 'a..b=1': the key before '=' has an empty part"},
         {"seed.=1", "argument 'seed.=1': the key before '=' has an empty part"},
         {"seed.x=1", "argument 'seed.x=1': 'x' cannot be set inside the single value '3'"},

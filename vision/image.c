@@ -2,6 +2,7 @@
 /* vision/image.c - picture buffers, recognition by content, EXIF orientation. */
 #include "vision/image.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tensor/arena.h"
@@ -14,13 +15,14 @@ size_t tt_image_bytes(const TtImage *im)
 
 TtStatus tt_image_resize_buffer(TtImage *im, int h, int w, int c, TtDType dtype)
 {
-    im->h = h, im->w = w, im->c = c, im->dtype = dtype;
-    size_t size = tt_image_bytes(im);
-    if (size <= im->capacity) return TT_OK;
-    tt_free(im->data);
-    im->data = NULL, im->capacity = 0;
-    TT_TRY(tt_alloc(&im->data, size));
-    im->capacity = size;
+    TtImage want = {.h = h, .w = w, .c = c, .dtype = dtype, .data = im->data, .capacity = im->capacity};
+    size_t size = tt_image_bytes(&want);
+    if (size > im->capacity) {
+        tt_image_free(im);
+        TT_TRY(tt_alloc(&want.data, size));
+        want.capacity = size;
+    }
+    *im = want;
     return TT_OK;
 }
 
@@ -34,6 +36,11 @@ void tt_image_free(TtImage *im)
 {
     tt_free(im->data);
     *im = (TtImage){0};
+}
+
+void tt_image_irregular(TtImageSource *s, size_t at, const char *text)
+{
+    if (!*s->warning) snprintf(s->warning, sizeof s->warning, "at byte %zu: %s", at, text);
 }
 
 TtStatus tt_image_check_size(const TtImageSource *s, uint64_t width, uint64_t height)
@@ -50,10 +57,10 @@ TtStatus tt_image_check_size(const TtImageSource *s, uint64_t width, uint64_t he
 TtStatus tt_image_make_room(const TtImageSource *s, TtImage *out, int h, int w, TtDType dtype)
 {
     if (tt_image_resize_buffer(out, h, w, 3, dtype) == TT_OK) return TT_OK;
-    return TT_FAIL(TT_EDATA, "%s: no memory for a picture of %dx%d (%zu bytes)", s->name, w, h, tt_image_bytes(out));
+    return TT_FAIL(TT_EDATA, "%s: no memory for a picture of %dx%d", s->name, w, h);
 }
 
-/* ---- EXIF */
+/* ------------------------------------------------------------------ EXIF */
 
 static uint32_t get(const uint8_t *p, int n, bool big)
 {
@@ -62,46 +69,60 @@ static uint32_t get(const uint8_t *p, int n, bool big)
     return v;
 }
 
-int tt_exif_orientation(const uint8_t *t, size_t size)
+/* TIFF 6.0, section 2: byte order, 42, offset of IFD0; a count and entries of 12 bytes (tag, type, count, value). */
+int tt_exif_orientation(const uint8_t *tiff, size_t size)
 {
+    enum { ORIENTATION = 0x0112, SHORT = 3, LONG = 4 };
     if (size < 8) return 1;
-    bool big = t[0] == 'M' && t[1] == 'M';
-    if (!big && !(t[0] == 'I' && t[1] == 'I')) return 1;
-    if (get(t + 2, 2, big) != 42) return 1;
-    uint64_t at = get(t + 4, 4, big);
+    bool big = memcmp(tiff, "MM\0*", 4) == 0;
+    if (!big && memcmp(tiff, "II*\0", 4) != 0) return 1;
+    uint64_t at = get(tiff + 4, 4, big);
     if (at + 2 > size) return 1;
-    uint32_t entries = get(t + at, 2, big);
-    for (uint32_t i = 0; i < entries; i++) {
-        const uint64_t entry = at + 2 + 12 * (uint64_t)i;
-        if (entry + 12 > size) return 1;
-        const uint8_t *e = t + entry;
-        if (get(e, 2, big) != 0x0112) continue;
+    uint32_t entries = get(tiff + at, 2, big);
+    at += 2;
+    for (uint32_t i = 0; i < entries && at + 12 <= size; i++, at += 12) {
+        const uint8_t *e = tiff + at;
+        if (get(e, 2, big) != ORIENTATION) continue;
         uint32_t type = get(e + 2, 2, big), count = get(e + 4, 4, big);
-        if (count != 1 || (type != 3 && type != 4)) return 1;
-        uint32_t v = get(e + 8, type == 3 ? 2 : 4, big);
+        if (count != 1 || (type != SHORT && type != LONG)) return 1;
+        uint32_t v = get(e + 8, type == SHORT ? 2 : 4, big);
         return v >= 1 && v <= 8 ? (int)v : 1;
     }
     return 1;
 }
 
-/* ---- orientation: EXIF 2.32, tag 274. Every value is a transposition (5 to 8) and flips of the upright picture. */
+/* ------------------------------------------------------------------ orientation */
 
+/* Copy pixels of SIZE bytes: (x, y) of the new picture comes from FROM + x * step_x + y * step_y. In tiles, since a
+ * transposition reads down columns. */
+static inline void copy_pixels(const char *from, ptrdiff_t step_x, ptrdiff_t step_y, TtImage *to, size_t size)
+{
+    enum { TILE = 32 };
+    for (int y0 = 0; y0 < to->h; y0 += TILE)
+        for (int x0 = 0; x0 < to->w; x0 += TILE) {
+            int y1 = TT_MIN(y0 + TILE, to->h), x1 = TT_MIN(x0 + TILE, to->w);
+            for (int y = y0; y < y1; y++) {
+                char *d = (char *)to->data + ((size_t)y * (size_t)to->w + (size_t)x0) * size;
+                for (int x = x0; x < x1; x++, d += size) memcpy(d, from + x * step_x + y * step_y, size);
+            }
+        }
+}
+
+/* EXIF 2.32, tag 274: 2 to 4 mirror and turn, 5 to 8 transpose as well. */
 static void orient(const TtImage *from, TtImage *to, int orientation)
 {
     size_t pixel = (size_t)from->c * tt_dtype_size(from->dtype);
-    int h = to->h, w = to->w;
-    bool transposed = orientation >= 5;
-    bool flip_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    bool flip_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    char *d = to->data;
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++, d += pixel) {
-            /* (sx, sy): where the stored picture holds pixel (x, y) of the upright one */
-            int sx = transposed ? y : x, sy = transposed ? x : y;
-            if (flip_x) sx = from->w - 1 - sx;
-            if (flip_y) sy = from->h - 1 - sy;
-            memcpy(d, (const char *)from->data + ((size_t)sy * (size_t)from->w + (size_t)sx) * pixel, pixel);
-        }
+    ptrdiff_t right = (ptrdiff_t)pixel, down = right * from->w;
+    bool mirror_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    bool mirror_y = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const char *origin = from->data;
+    if (mirror_x) origin += right * (from->w - 1), right = -right;
+    if (mirror_y) origin += down * (from->h - 1), down = -down;
+    ptrdiff_t step_x = orientation >= 5 ? down : right, step_y = orientation >= 5 ? right : down;
+    if (pixel == 3)
+        copy_pixels(origin, step_x, step_y, to, 3);
+    else
+        copy_pixels(origin, step_x, step_y, to, pixel);
 }
 
 static TtStatus apply_orientation(const TtImageSource *s, int orientation, TtImage *im)
@@ -109,57 +130,71 @@ static TtStatus apply_orientation(const TtImageSource *s, int orientation, TtIma
     if (orientation == 1) return TT_OK;
     TtImage upright = {0};
     bool transposed = orientation >= 5;
-    TtStatus st = tt_image_make_room(s, &upright, transposed ? im->w : im->h, transposed ? im->h : im->w, im->dtype);
-    if (st == TT_OK) {
-        orient(im, &upright, orientation);
-        tt_image_swap(im, &upright);
-    }
+    TT_TRY(tt_image_make_room(s, &upright, transposed ? im->w : im->h, transposed ? im->h : im->w, im->dtype));
+    orient(im, &upright, orientation);
+    tt_image_swap(im, &upright);
     tt_image_free(&upright);
-    return st;
+    return TT_OK;
 }
 
-/* ---- recognition */
+/* ------------------------------------------------------------------ recognition */
 
-typedef TtStatus (*Reader)(const TtImageSource *s, bool info_only, TtImage *out, int *orientation);
+static const struct {
+    const char *name, *magic;
+    size_t magic_size;
+    TtStatus (*read)(TtImageSource *s, bool info_only, TtImage *out, int *orientation);
+} formats[] = {
+    {"jpeg", "\xff\xd8", 2, tt_jpeg_decode},
+    {"png", "\x89PNG\r\n\x1a\n", 8, tt_png_decode},
+};
 
-static Reader find_reader(const TtImageSource *s)
+static int find_format(const uint8_t *bytes, size_t size)
 {
-    static const uint8_t png[8] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10};
-    if (s->size >= 2 && s->bytes[0] == 0xff && s->bytes[1] == 0xd8) return tt_jpeg_decode;
-    if (s->size >= 8 && memcmp(s->bytes, png, 8) == 0) return tt_png_decode;
-    return NULL;
+    for (int i = 0; i < TT_COUNT(formats); i++)
+        if (size >= formats[i].magic_size && memcmp(bytes, formats[i].magic, formats[i].magic_size) == 0) return i;
+    return -1;
 }
 
-static TtStatus decode(const uint8_t *bytes, size_t size, const char *name, const TtImageOptions *o, bool info_only,
-                       TtImage *out, int *orientation)
+const char *tt_image_format(const uint8_t *bytes, size_t size)
 {
-    TtImageSource s = {bytes, size, name, o && o->max_pixels ? o->max_pixels : TT_MAX_PIXELS_DEFAULT};
-    if (size == 0) return TT_FAIL(TT_EDATA, "%s: the file is empty", name);
-    Reader reader = find_reader(&s);
-    if (!reader) return TT_FAIL(TT_EDATA, "%s: no picture of a known format (JPEG, PNG)", name);
+    int i = find_format(bytes, size);
+    return i < 0 ? NULL : formats[i].name;
+}
+
+static TtStatus read_image(TtImageSource *s, const TtImageOptions *o, bool info_only, TtImage *out, int *orientation)
+{
+    s->max_pixels = o && o->max_pixels ? o->max_pixels : TT_MAX_PIXELS_DEFAULT;
+    if (s->size == 0) return TT_FAIL(TT_EDATA, "%s: the file is empty", s->name);
+    int i = find_format(s->bytes, s->size);
+    if (i < 0) return TT_FAIL(TT_EDATA, "%s: unknown format: neither JPEG nor PNG by its content", s->name);
     *orientation = 1;
-    TT_TRY(reader(&s, info_only, out, orientation));
+    TT_TRY(formats[i].read(s, info_only, out, orientation));
     if (o && o->ignore_orientation) *orientation = 1;
-    return info_only ? TT_OK : apply_orientation(&s, *orientation, out);
+    return TT_OK;
 }
 
 TtStatus tt_image_decode(const uint8_t *bytes, size_t size, const char *name, const TtImageOptions *options,
                          TtImage *out)
 {
+    TtImageSource s = {.bytes = bytes, .size = size, .name = name};
     int orientation;
-    return decode(bytes, size, name, options, false, out, &orientation);
+    TT_TRY(read_image(&s, options, false, out, &orientation));
+    TT_TRY(apply_orientation(&s, orientation, out));
+    if (*s.warning) tt_warn("%s: %s", name, s.warning);
+    return TT_OK;
 }
 
 TtStatus tt_image_info(const uint8_t *bytes, size_t size, const char *name, const TtImageOptions *options,
                        TtImageInfo *out)
 {
+    TtImageSource s = {.bytes = bytes, .size = size, .name = name};
     TtImage im = {0};
     int orientation;
-    TT_TRY(decode(bytes, size, name, options, true, &im, &orientation));
+    TT_TRY(read_image(&s, options, true, &im, &orientation));
     bool transposed = orientation >= 5;
     *out = (TtImageInfo){.h = transposed ? im.w : im.h,
                          .w = transposed ? im.h : im.w,
                          .dtype = im.dtype,
-                         .format = bytes[0] == 0xff ? "jpeg" : "png"};
+                         .format = tt_image_format(bytes, size)};
     return TT_OK;
 }

@@ -20,6 +20,9 @@ size_t tt_image_bytes(const TtImage *im);
 void tt_image_swap(TtImage *a, TtImage *b);
 void tt_image_free(TtImage *im);
 
+/* What the first bytes say: "jpeg", "png" or NULL. */
+const char *tt_image_format(const uint8_t *bytes, size_t size);
+
 #define TT_MAX_PIXELS_DEFAULT ((int64_t)1 << 28)
 
 typedef struct TtImageOptions {
@@ -30,7 +33,8 @@ typedef struct TtImageOptions {
 /* Decode a JPEG or PNG from memory; the content decides, not the name. NAME is used in messages, which
  * give the byte offset where there is one ("NAME: at byte 928: ..."). Damaged data is TT_EDATA, never a
  * partial picture; harmless irregularities give the picture and a warning that names the file.
- * Always three channels (R G B), uint8, or uint16 for PNG of 16 bits a sample. */
+ * Always three channels (R G B), uint8, or uint16 for PNG of 16 bits a sample. After a failure OUT is good for the
+ * next picture or tt_image_free, no more. docs/readers.md has the rules. */
 TtStatus tt_image_decode(const uint8_t *bytes, size_t size, const char *name, const TtImageOptions *options,
                          TtImage *out) TT_NODISCARD;
 
