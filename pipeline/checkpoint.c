@@ -213,15 +213,16 @@ static TtStatus set_links(const TtCheckpoints *c, const TtCheckpointScan *scan)
     return TT_OK;
 }
 
-/* Whether it stays; AGE counts from the newest, which is 0. What cannot be read is left for a person to look at. */
+/* Whether it stays; AGE counts from the newest, which is 0 and always stays. What cannot be read is left for a person to
+ * look at. */
 static bool is_kept(const TtCheckpoints *c, const TtCheckpointScan *scan, const TtCheckpointEntry *e, int age)
 {
     char best[TT_CHECKPOINT_NAME];
     const TtCheckpointPolicy *p = &c->policy;
     int rank = rank_of(c, scan, e);
     read_link(c, "best", best);
-    return !e->readable || e->keep || (age == 0 && p->save_last) || age < p->keep_last || strcmp(best, e->name) == 0 ||
-           (rank >= 0 && (p->save_top_k < 0 || rank < p->save_top_k));
+    return age == 0 || age < p->keep_last || p->keep_last < 0 || !e->readable || e->keep ||
+           strcmp(best, e->name) == 0 || (rank >= 0 && rank < p->save_top_k);
 }
 
 static TtStatus remove_checkpoint(const TtCheckpoints *c, const char *name)
@@ -236,24 +237,13 @@ static TtStatus remove_checkpoint(const TtCheckpoints *c, const char *name)
     return status == TT_OK ? tt_fs_remove_tree(c->folder, gone) : status;
 }
 
-/* Without save_last the newest goes too unless it is one of the best; then `last` names the newest that stays, and when
- * nothing would stay, the newest does. */
 static TtStatus retain(const TtCheckpoints *c)
 {
     TtCheckpointScan scan;
     TT_TRY(tt_checkpoint_scan(c->folder, &scan));
     TtStatus status = set_links(c, &scan);
-    bool *kept = tt_realloc(NULL, (size_t)scan.count + 1);
-    int last = -1;
-    for (int i = 0; i < scan.count; i++) {
-        kept[i] = is_kept(c, &scan, &scan.list[i], scan.count - 1 - i);
-        if (kept[i] && scan.list[i].readable) last = i;
-    }
-    if (last < 0 && scan.count > 0) kept[last = scan.count - 1] = true;
-    if (status == TT_OK && last >= 0) status = set_link(c, "last", scan.list[last].name);
     for (int i = 0; i < scan.count && status == TT_OK; i++)
-        if (!kept[i]) status = remove_checkpoint(c, scan.list[i].name);
-    free(kept);
+        if (!is_kept(c, &scan, &scan.list[i], scan.count - 1 - i)) status = remove_checkpoint(c, scan.list[i].name);
     tt_checkpoint_scan_free(&scan);
     return status;
 }

@@ -24,9 +24,8 @@
 
 typedef struct TtCheckpointPolicy {
     bool async;          /* write in the background from a copy */
-    bool save_last;      /* keep the newest even when it is none of the best */
-    int keep_last;       /* keep this many of the newest; 0: save_last decides */
-    int save_top_k;      /* keep this many of the best by the metric, -1: all that have one; 0: there is no `best` */
+    int64_t keep_last;   /* keep this many of the newest; 0 is 1, negative: all */
+    int64_t save_top_k;  /* keep this many of the best by the metric; 0: there is no `best` */
     const char *monitor; /* the metric's name; values of another are not compared with it */
     bool maximize;       /* mode: max */
 } TtCheckpointPolicy;

@@ -63,7 +63,7 @@ TtStatus tt_json_write(const char *path, const json_t *v)
 const char *tt_json_name(const char *name, char buf[TT_JSON_NAME])
 {
     size_t n = 0;
-    for (; name[n] && n < TT_JSON_NAME - 1; n++)
+    for (; n < TT_JSON_NAME - 1 && name[n]; n++)
         buf[n] = (unsigned char)name[n] < ' ' || name[n] == 0x7f ? '?' : name[n];
     if (name[n]) {
         while (n > TT_JSON_NAME - 4 || (n > 0 && ((unsigned char)buf[n] & 0xc0) == 0x80))

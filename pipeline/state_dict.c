@@ -169,7 +169,7 @@ static Element load_element(TtStored type, const char *p)
     default: TT_ASSERT(!"no conversion");
     }
     e.is_float = true;
-    e.fits = e.f >= -0x1p63 && e.f < 0x1p63 && e.f == floor(e.f);
+    e.fits = e.f >= -9223372036854775808.0 && e.f < 9223372036854775808.0 && e.f == floor(e.f);
     if (e.fits) e.i = (int64_t)e.f;
     return e;
 }

@@ -144,21 +144,21 @@ static void test_retention(void **state)
         const char *kept;
         int64_t last, best;
     } cases[] = {
-        {{.save_last = true, .save_top_k = 1, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 6 ", 6, 2},
-        {{.save_last = true, .save_top_k = 1}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "1 6 ", 6, 1},
-        {{.save_last = true, .save_top_k = 2, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 6 ", 6, 2},
-        {{.save_last = true, .save_top_k = 3, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 4 6 ", 6, 2},
-        {{.save_last = true, .save_top_k = -1, .maximize = true}, {0.1, 0.5, -1, 0.3, -1, -1}, "1 2 4 6 ", 6, 2},
-        {{.save_last = true, .save_top_k = 0, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "6 ", 6, 0},
-        {{.save_last = true, .keep_last = 3, .save_top_k = 0}, {-1, -1, -1, -1, -1, -1}, "4 5 6 ", 6, 0},
+        {{.save_top_k = 1, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 6 ", 6, 2},
+        {{.save_top_k = 1}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "1 6 ", 6, 1},
+        {{.save_top_k = 2, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 6 ", 6, 2},
+        {{.save_top_k = 3, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 4 6 ", 6, 2},
+        {{.save_top_k = 9, .maximize = true}, {0.1, 0.5, -1, 0.3, -1, -1}, "1 2 4 6 ", 6, 2},
+        {{.keep_last = -1}, {-1, 0.1, -1, 0.2, -1, -1}, "1 2 3 4 5 6 ", 6, 0},
+        {{.save_top_k = 0, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "6 ", 6, 0},
+        {{.keep_last = 3, .save_top_k = 0}, {-1, -1, -1, -1, -1, -1}, "4 5 6 ", 6, 0},
         {{.keep_last = 2, .save_top_k = 1, .maximize = true}, {0.9, 0.5, 0.2, 0.3, -1, 0.4}, "1 5 6 ", 6, 1},
-        {{.save_top_k = 1, .maximize = true}, {0.1, 0.5, 0.2, 0.3, -1, 0.4}, "2 ", 2, 2},
-        {{.save_top_k = 1, .maximize = true}, {-1, -1, -1, -1, -1, -1}, "6 ", 6, 0},
+        {{.keep_last = 1, .save_top_k = 1, .maximize = true}, {-1, -1, -1, -1, -1, -1}, "6 ", 6, 0},
         /* equals: the first stays the best; a first metric of 0 or 1 is a best like any other */
-        {{.save_last = true, .save_top_k = 1, .maximize = true}, {0, 1, 1, 1, 1, 1}, "2 6 ", 6, 2},
-        {{.save_last = true, .save_top_k = 1, .maximize = true}, {0, 0, 0, 0, 0, 0}, "1 6 ", 6, 1},
-        {{.save_last = true, .save_top_k = 1}, {1, 1, 1, 1, 1, 1}, "1 6 ", 6, 1},
-        {{.save_last = true, .save_top_k = 1}, {1, 0.0 / 0.0, 1.0 / 0.0, 2, 3, 4}, "1 6 ", 6, 1},
+        {{.save_top_k = 1, .maximize = true}, {0, 1, 1, 1, 1, 1}, "2 6 ", 6, 2},
+        {{.save_top_k = 1, .maximize = true}, {0, 0, 0, 0, 0, 0}, "1 6 ", 6, 1},
+        {{.save_top_k = 1}, {1, 1, 1, 1, 1, 1}, "1 6 ", 6, 1},
+        {{.save_top_k = 1}, {1, 0.0 / 0.0, 1.0 / 0.0, 2, 3, 4}, "1 6 ", 6, 1},
     };
     for (int i = 0; i < TT_COUNT(cases); i++) {
         char name[16];
@@ -182,7 +182,7 @@ static void test_retention(void **state)
 
 static void test_keep(void **state)
 {
-    TtCheckpoints *c = open_with(*state, (TtCheckpointPolicy){.save_last = true, .async = true});
+    TtCheckpoints *c = open_with(*state, (TtCheckpointPolicy){.async = true});
     for (int s = 1; s <= 9; s++) assert_int_equal(save_as(c, s, -1, s % 4 == 0), TT_OK);
     assert_int_equal(tt_checkpoints_wait(c), TT_OK);
     assert_int_equal(tt_checkpoints_wait(c), TT_OK);
@@ -198,7 +198,7 @@ static void test_keep(void **state)
 /* Another metric than before is not compared with it. */
 static void test_other_monitor(void **state)
 {
-    TtCheckpointPolicy p = {.save_last = true, .save_top_k = 1, .maximize = true, .monitor = "val/acc1"};
+    TtCheckpointPolicy p = {.save_top_k = 1, .maximize = true, .monitor = "val/acc1"};
     TtCheckpoints *c = open_with(*state, p);
     assert_int_equal(save_as(c, 1, 0.9, false), TT_OK);
     assert_int_equal(save_as(c, 2, 0.8, false), TT_OK);
@@ -215,7 +215,7 @@ static void test_other_monitor(void **state)
 /* The same step again: replaced; the metric stays known when the model is the same. */
 static void test_same_step(void **state)
 {
-    TtCheckpointPolicy p = {.save_last = true, .save_top_k = 1, .maximize = true};
+    TtCheckpointPolicy p = {.save_top_k = 1, .maximize = true};
     TtCheckpoints *c = open_with(*state, p);
     assert_int_equal(save_as(c, 1, 0.2, false), TT_OK);
     assert_int_equal(save_as(c, 2, 0.5, true), TT_OK);
@@ -231,7 +231,7 @@ static void test_same_step(void **state)
 /* Back to an older one: what is saved then is the newest, though its step is smaller. */
 static void test_rewind(void **state)
 {
-    TtCheckpoints *c = open_with(*state, (TtCheckpointPolicy){.save_last = true, .keep_last = 3});
+    TtCheckpoints *c = open_with(*state, (TtCheckpointPolicy){.keep_last = 3});
     for (int s = 10; s <= 30; s += 10) assert_int_equal(save_as(c, s, -1, false), TT_OK);
     assert_int_equal(resumed(*state, "auto"), 30);
     assert_int_equal(save_as(c, 15, -1, false), TT_OK);
@@ -280,7 +280,7 @@ static void test_damage(void **state)
         snprintf(name, sizeof name, "%d", i);
         char *folder = tt_fs_join(*state, name), *newest = tt_fs_join(folder, "step_00000002");
         char *file = tt_fs_join(newest, cases[i].file), *good = tt_fs_join(folder, "step_00000001");
-        TtCheckpoints *c = open_with(folder, (TtCheckpointPolicy){.save_last = true, .keep_last = 2});
+        TtCheckpoints *c = open_with(folder, (TtCheckpointPolicy){.keep_last = 2});
         for (int s = 1; s <= 2; s++) assert_int_equal(save_as(c, s, -1, false), TT_OK);
         tt_checkpoints_close(c);
         if (cases[i].at == 0)
@@ -301,7 +301,7 @@ static void test_damage(void **state)
         assert_non_null(strstr(tt_error_message(), newest));
         assert_null(path);
         /* training goes on and saves the same step again */
-        c = open_with(folder, (TtCheckpointPolicy){.save_last = true});
+        c = open_with(folder, (TtCheckpointPolicy){0});
         assert_int_equal(save_as(c, 2, -1, false), TT_OK);
         tt_checkpoints_close(c);
         assert_int_equal(resumed(folder, "must"), 2);
@@ -323,7 +323,7 @@ static void test_resume(void **state)
     assert_int_equal(resumed(folder, "never"), 0);
     assert_int_equal(tt_checkpoint_resume(folder, "must", &path), TT_ECHECKPOINT);
     assert_int_equal(warnings, 0);
-    TtCheckpoints *c = open_with(folder, (TtCheckpointPolicy){.save_last = true, .keep_last = 2});
+    TtCheckpoints *c = open_with(folder, (TtCheckpointPolicy){.keep_last = 2});
     for (int s = 1; s <= 2; s++) assert_int_equal(save_as(c, s, -1, false), TT_OK);
     tt_checkpoints_close(c);
     assert_int_equal(resumed(folder, "never"), 0);
@@ -340,7 +340,7 @@ static void test_resume(void **state)
     char *odd = tt_fs_join(folder, "step_00000007x"), *note = tt_fs_join(folder, "note.txt");
     assert_int_equal(tt_fs_mkdirs(odd), TT_OK);
     assert_int_equal(tt_fs_write(note, "x", 1), TT_OK);
-    c = open_with(folder, (TtCheckpointPolicy){.save_last = true});
+    c = open_with(folder, (TtCheckpointPolicy){0});
     assert_int_equal(save_as(c, 123456789012, -1, false), TT_OK);
     tt_checkpoints_close(c);
     assert_true(tt_fs_exists(odd) && tt_fs_exists(note));
@@ -448,7 +448,7 @@ static void walk_kills(const char *folder_root, bool power_loss)
 {
     int64_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
-    TtCheckpointPolicy policy = {.save_last = true, .save_top_k = 1, .maximize = true};
+    TtCheckpointPolicy policy = {.save_top_k = 1, .maximize = true};
     int died = 0;
     for (int at = 1;; at++) {
         char name[32];
@@ -506,7 +506,7 @@ static void test_power_loss(void **state)
 /* Errors instead of death: the save says so, the older checkpoints stay, the next save works. */
 static void test_errors(void **state)
 {
-    TtCheckpointPolicy policy = {.save_last = true, .save_top_k = 1, .maximize = true};
+    TtCheckpointPolicy policy = {.save_top_k = 1, .maximize = true};
     for (int mode = 0; mode < 4; mode++) {
         for (int at = 1;; at++) {
             char name[32];
@@ -549,7 +549,7 @@ static void test_errors(void **state)
 /* An error in the background that nobody asked for is a warning at the end. */
 static void test_late_error(void **state)
 {
-    TtCheckpoints *c = open_with(*state, (TtCheckpointPolicy){.save_last = true, .async = true});
+    TtCheckpoints *c = open_with(*state, (TtCheckpointPolicy){.async = true});
     fault.at = 3, fault.calls = 0, fault.error = ENOSPC, fault.stays_full = true;
     tt_fs_test_hook(inject);
     assert_int_equal(save_as(c, 1, -1, false), TT_OK);
