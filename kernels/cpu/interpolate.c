@@ -57,11 +57,11 @@ TtStatus TT_CPU(interpolate)(TtKernelArgs *k)
         return TT_FAIL(TT_EINTERNAL, "interpolate has no CPU kernel for %s", tt_dtype_name(x->dtype));
 #pragma omp parallel for schedule(static) if (tt_tensor_count(&k->out[0]) > TT_GRAIN)
     for (int64_t r = 0; r < x->shape.dims[0] * a->h; r++) {
-        char *to = (char *)k->out[0].data + (size_t)(r * a->w) * pixel;
         if (a->linear) {
-            forward_row(a, x, r / a->h, r % a->h, (float *)to);
+            forward_row(a, x, r / a->h, r % a->h, (float *)k->out[0].data + r * a->w * x->shape.dims[3]);
             continue;
         }
+        char *to = (char *)k->out[0].data + (size_t)(r * a->w) * pixel;
         int64_t v = r / a->h * a->in_h + nearest(r % a->h, a->in_h, a->h, a->scale_h);
         for (int64_t i = 0; i < a->w; i++)
             memcpy(to + (size_t)i * pixel,

@@ -12,7 +12,7 @@ typedef struct Rows {
 
 static Rows rows_of(const TtTensor *t)
 {
-    int64_t d[TT_MAX_RANK + 1], s[TT_MAX_RANK + 1];
+    int64_t d[TT_MAX_RANK] = {0}, s[TT_MAX_RANK] = {0};
     int r = 0;
     for (int i = 0; i < t->shape.rank; i++) {
         if (t->shape.dims[i] == 1) continue;

@@ -39,8 +39,25 @@ static void expect_cross_entropy(const char *what, const double *target, bool ro
     tt_op_expect(&c, losses, 4, 3e-7);
 }
 
+/* Labels come from data: one that is no class is the data's fault, and only ignore_index is ignored. */
+static void expect_bad_labels(void)
+{
+    static const double bad[3] = {-1, 5, -99}, one[1] = {1};
+    for (int i = 0; i < 3; i++) {
+        TtOpCheck c = {"bad label",
+                       build_cross_entropy,
+                       &(Setting){0},
+                       3,
+                       {{TT_SHAPE(1, 5), .values = logits},
+                        {TT_SHAPE(1), TT_I64, .values = &bad[i]},
+                        {{0}, .values = one, .no_grad = true}}};
+        tt_op_expect_error(&c, TT_EDATA);
+    }
+}
+
 void tt_test_op_cross_entropy(void **state)
 {
+    expect_bad_labels();
     expect_cross_entropy("labels", labels, false, false, 0, ce_hard, ce_hard_dx);
     expect_cross_entropy("smoothed", labels, false, false, 0.1, ce_smooth, ce_smooth_dx);
     expect_cross_entropy("weighted", labels, false, true, 0, ce_weighted, ce_weighted_dx);

@@ -350,3 +350,14 @@ double *tt_op_pattern(double *out, int64_t n, int step)
     for (int64_t i = 0; i < n; i++) out[i] = (double)((i * step + 3) % 11 - 5) / 4;
     return out;
 }
+
+void tt_op_expect_error(const TtOpCheck *c, TtStatus code)
+{
+    for (int reference = 0; reference < 2; reference++) {
+        Run r;
+        run_open(&r, c, TT_F32, PLAIN, &(TtProgramOptions){.reference = reference});
+        TtStatus got = tt_program_run(r.p, &(TtStepInfo){0});
+        if (got != code) fail_msg("%s: status %d, expected %d", c->what, got, code);
+        run_close(&r);
+    }
+}

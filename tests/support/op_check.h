@@ -62,5 +62,7 @@ void tt_op_expect_grad(const TtOpCheck *c, int which, const double *dout, const 
 
 /* N small exact numbers that scripts can make as well: ((i * step + 3) mod 11 - 5) / 4. Returns OUT. */
 double *tt_op_pattern(double *out, int64_t n, int step);
+/* Both kernels must fail with CODE when they run: bad labels, indices out of range. */
+void tt_op_expect_error(const TtOpCheck *c, TtStatus code);
 
 #endif
