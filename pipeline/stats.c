@@ -35,6 +35,12 @@ void tt_class_stats_free(TtClassStats *s)
     *s = (TtClassStats){0};
 }
 
+/* torch's order: NaN is larger than any number. */
+static bool larger(float a, float b)
+{
+    return a > b || (isnan(a) && !isnan(b));
+}
+
 void tt_class_stats_add(TtClassStats *s, const float *logits, const int64_t *labels, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -43,8 +49,8 @@ void tt_class_stats_add(TtClassStats *s, const float *logits, const int64_t *lab
         if (label < 0 || label >= s->classes) continue;
         int best = 0, above = 0;
         for (int c = 0; c < s->classes; c++) {
-            if (row[c] > row[best]) best = c;
-            above += row[c] > row[label] || (row[c] == row[label] && c < label);
+            if (larger(row[c], row[best])) best = c;
+            above += larger(row[c], row[label]) || (c < label && !larger(row[label], row[c]));
         }
         s->samples++;
         s->seen[label]++;
@@ -84,4 +90,17 @@ double tt_class_stats_precision(const TtClassStats *s, int c)
 double tt_class_stats_f1(const TtClassStats *s, int c)
 {
     return ratio(2 * s->right[c], s->seen[c] + s->predicted[c]);
+}
+
+double tt_class_stats_macro(const TtClassStats *s, double (*of)(const TtClassStats *s, int c))
+{
+    double sum = 0;
+    int n = 0;
+    for (int c = 0; c < s->classes; c++) {
+        double v = of(s, c);
+        if (isnan(v)) continue;
+        sum += v;
+        n++;
+    }
+    return n ? sum / n : NAN;
 }
