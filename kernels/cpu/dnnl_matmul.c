@@ -9,16 +9,20 @@
 
 enum { A, B, Y, BIAS, ROLES };
 
-static dnnl_memory_desc_t matrix_desc(const TtTensor *t, int rank, bool transposed, dnnl_data_type_t type)
+/* DENSE: not where it lies, but without gaps. */
+static dnnl_memory_desc_t matrix_desc(const TtTensor *t, int rank, bool transposed, bool dense, dnnl_data_type_t type)
 {
     dnnl_memory_desc_t d;
     dnnl_dims_t dims, strides;
+    int64_t own[TT_MAX_RANK];
+    tt_matmul_strides(t, own);
+    if (dense) tt_strides_contiguous(&t->shape, own);
     int lead = rank - t->shape.rank;
     for (int k = 0; k < rank; k++) {
         int from = k - lead;
         if (transposed && k >= rank - 2) from = k == rank - 2 ? t->shape.rank - 1 : t->shape.rank - 2;
         dims[k] = from < 0 ? 1 : t->shape.dims[from];
-        strides[k] = from < 0 ? tt_tensor_count(t) : t->strides[from];
+        strides[k] = from < 0 ? tt_tensor_count(t) : own[from];
     }
     dnnl_memory_desc_init_by_strides(&d, rank, dims, type, strides);
     return d;
@@ -39,9 +43,9 @@ static void descs(const TtKernelArgs *a, bool widen, dnnl_memory_desc_t m[ROLES]
     const TtMatmulAttrs *t = a->attrs;
     int rank = a->out[0].shape.rank;
 #define TYPE(tensor) (widen ? dnnl_f32 : tt_dnnl_type((tensor).dtype))
-    m[A] = matrix_desc(&a->in[0], rank, t->trans_a, TYPE(a->in[0]));
-    m[B] = matrix_desc(&a->in[1], rank, t->trans_b, TYPE(a->in[1]));
-    m[Y] = matrix_desc(&a->out[0], rank, false, TYPE(a->out[0]));
+    m[A] = matrix_desc(&a->in[0], rank, t->trans_a, widen, TYPE(a->in[0]));
+    m[B] = matrix_desc(&a->in[1], rank, t->trans_b, widen, TYPE(a->in[1]));
+    m[Y] = matrix_desc(&a->out[0], rank, false, widen, TYPE(a->out[0]));
     if (a->nin > 2) m[BIAS] = bias_desc(&a->in[2], rank, TYPE(a->in[2]));
 #undef TYPE
 }

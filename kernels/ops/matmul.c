@@ -3,8 +3,9 @@
 #include "kernels/ops/matmul.h"
 
 #include "kernels/cpu/dnnl_matmul.h"
-#include "kernels/ops/shape.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/ops/shape.h"
+#include "tensor/graph_impl.h"
 
 static TtStatus matmul_infer(TtInfer *i)
 {
@@ -34,12 +35,20 @@ static TtStatus matmul_infer(TtInfer *i)
     return TT_OK;
 }
 
-/* Broadcast axes are summed in at least float32. */
+/* Whether V is a parameter or a bfloat16 copy of one: its gradient stays in float32. */
+static bool is_parameter(const TtGraph *g, TtVal v)
+{
+    const TtValue *x = &g->values[g->values[v.id].base];
+    if (x->node >= 0 && g->nodes[x->node].op == &tt_op_cast) x = &g->values[g->values[g->nodes[x->node].in[0].id].base];
+    return x->param != NULL;
+}
+
+/* The gradient of an operand, D, in the operand's shape and type. Broadcast axes are summed in at least float32. */
 static TtVal sum_back(TtGraph *g, TtVal d, TtVal like)
 {
     TtShape to = tt_shape(g, like), from = tt_shape(g, d);
-    if (tt_shape_equal(&to, &from)) return d;
-    return tt_sum_to(g, tt_dtype(g, d) == TT_BF16 ? tt_cast(g, d, TT_F32) : d, to);
+    if (!tt_shape_equal(&to, &from)) d = tt_sum_to(g, tt_dtype(g, d) == TT_BF16 ? tt_cast(g, d, TT_F32) : d, to);
+    return is_parameter(g, like) ? d : tt_cast(g, d, tt_dtype(g, like));
 }
 
 /* With y = A B: dA = dy B^T, dB = A^T dy; transposed operands get the transposed expression. */
@@ -52,12 +61,11 @@ static void matmul_grad(TtGraph *g, TtGradArgs *a)
         TtVal d = t->trans_a ? tt_matmul_op(g, w, dy, TT_NONE, (TtMatmulAttrs){t->trans_b, true, false})
                              : tt_matmul_op(g, dy, w, TT_NONE, (TtMatmulAttrs){false, !t->trans_b, false});
         a->din[0] = sum_back(g, d, x);
-        if (tt_dtype(g, a->din[0]) != tt_dtype(g, x)) a->din[0] = tt_cast(g, a->din[0], tt_dtype(g, x));
     }
     if (a->need[1]) {
-        /* Wide: this is usually a weight's gradient, which is kept in float32. */
-        TtVal d = t->trans_b ? tt_matmul_op(g, dy, x, TT_NONE, (TtMatmulAttrs){true, t->trans_a, true})
-                             : tt_matmul_op(g, x, dy, TT_NONE, (TtMatmulAttrs){!t->trans_a, false, true});
+        bool wide = is_parameter(g, w);
+        TtVal d = t->trans_b ? tt_matmul_op(g, dy, x, TT_NONE, (TtMatmulAttrs){true, t->trans_a, wide})
+                             : tt_matmul_op(g, x, dy, TT_NONE, (TtMatmulAttrs){!t->trans_a, false, wide});
         a->din[1] = sum_back(g, d, w);
     }
     if (a->nin > 2 && a->need[2]) a->din[2] = sum_back(g, dy, a->in[2]);
@@ -78,6 +86,7 @@ const TtOpDef tt_op_matmul = {
     .nin_max = 3,
     .nout = 1,
     .attrs_size = sizeof(TtMatmulAttrs),
+    .flags = TT_OP_STRIDED,
     .infer = matmul_infer,
     .grad = matmul_grad,
     .cpu_prepare = tt_dnnl_matmul_prepare,
@@ -86,9 +95,30 @@ const TtOpDef tt_op_matmul = {
     .flops = matmul_flops,
 };
 
+void tt_matmul_strides(const TtTensor *t, int64_t strides[TT_MAX_RANK])
+{
+    tt_strides_contiguous(&t->shape, strides);
+    for (int k = 0; k < t->shape.rank; k++)
+        if (t->shape.dims[k] != 1) strides[k] = t->strides[k];
+}
+
+/* The heads of attention, say, are views whose matrices oneDNN reads as they lie: it wants one of the last two axes
+ * without gaps and nothing repeated. Others are copied. */
+static TtVal operand(TtGraph *g, TtVal v)
+{
+    const TtTensor *t = &g->values[v.id].t;
+    int64_t strides[TT_MAX_RANK], least = 1;
+    int rank = t->shape.rank;
+    tt_matmul_strides(t, strides);
+    for (int k = 0; k < rank; k++) least = TT_MIN(least, strides[k]);
+    bool readable = rank < 2 || (least > 0 && (strides[rank - 1] == 1 || strides[rank - 2] == 1));
+    return readable ? v : tt_contiguous(g, v);
+}
+
 TtVal tt_matmul_op(TtGraph *g, TtVal a, TtVal b, TtVal bias, TtMatmulAttrs attrs)
 {
-    return tt_emit1(g, &tt_op_matmul, &attrs, (TtVal[]){a, b, bias}, bias.id ? 3 : 2);
+    return tt_emit1(g, &tt_op_matmul, &attrs, (TtVal[]){operand(g, a), operand(g, b), tt_contiguous(g, bias)},
+                    bias.id ? 3 : 2);
 }
 
 TtVal tt_matmul(TtGraph *g, TtVal a, TtVal b)

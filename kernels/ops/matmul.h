@@ -17,4 +17,7 @@ TtVal tt_matmul_op(TtGraph *g, TtVal a, TtVal b, TtVal bias, TtMatmulAttrs attrs
 /* x (...,I), w (O,I), b (O) or TT_NONE: x w^T + b, (...,O). */
 TtVal tt_linear_op(TtGraph *g, TtVal x, TtVal w, TtVal b);
 
+/* The strides of an operand, with those of axes of length 1, which may be anything, as if it had no gaps. */
+void tt_matmul_strides(const TtTensor *t, int64_t strides[TT_MAX_RANK]);
+
 #endif
