@@ -3,7 +3,7 @@
 #ifndef TT_BIN_COMMANDS_H
 #define TT_BIN_COMMANDS_H
 
-#define CMD(name, help) int tt_cmd_##name(int argc, char **argv);
+#define CMD(name, computes, help) int tt_cmd_##name(int argc, char **argv);
 #include "bin/commands.def"
 #undef CMD
 

@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bin/ttrain.c - find the command and run it. `ttrain CONFIG.yaml ...` trains. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bin/commands.h"
 #include "tensor/node.h"
+
+/* Threads that wait at the end of a kernel must not burn the time of those still at work: on a machine with a busy
+ * neighbour, or with loader workers on the same cores, spinning stalls every step by whole scheduler slices. libgomp
+ * takes its settings from the environment when it is loaded, before main, so the program starts itself once more with
+ * them (about ten milliseconds, only for commands that compute). What the user has set stays. */
+static void set_wait_policy(char **argv)
+{
+    char path[4096];
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0 || setenv("GOMP_SPINCOUNT", "5000", 1) != 0) return;
+    path[n] = '\0';
+    execv(path, argv); /* on failure: go on spinning */
+}
 
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *help;
+    bool computes;
 } commands[] = {
-#define CMD(name, help) {#name, tt_cmd_##name, help},
+#define CMD(name, computes, help) {#name, tt_cmd_##name, help, computes},
 #include "bin/commands.def"
 #undef CMD
 };
@@ -48,14 +65,16 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return 0;
     }
-    for (int i = 0; i < TT_COUNT(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    for (int i = 0; i < TT_COUNT(commands); i++) {
+        if (strcmp(argv[1], commands[i].name) != 0) continue;
+        if (commands[i].computes) set_wait_policy(argv);
+        return commands[i].run(argc - 1, argv + 1);
+    }
     const char *near = misspelt(argv[1]);
     if (near) {
         fprintf(stderr, "ttrain: unknown command '%s'; did you mean '%s'?\n", argv[1], near);
         return TT_ECONFIG;
     }
-    for (int i = 0; i < TT_COUNT(commands); i++)
-        if (strcmp(commands[i].name, "train") == 0) return commands[i].run(argc, argv);
-    return TT_ECONFIG;
+    set_wait_policy(argv);
+    return tt_cmd_train(argc, argv);
 }

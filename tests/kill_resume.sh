@@ -37,7 +37,7 @@ optimizer: {name: adamw, lr: 0.003}
 scheduler: {name: cosine, warmup_epochs: 1}
 trainer: {epochs: 24, threads: 2, ema_decay: 0.9, grad_accum_steps: 2, clip_grad_norm: 1.0}
 checkpoint: {every_n_steps: 3, every_n_epochs: 1}
-logging: {interval: 4, progress: off, plots: false}
+logging: {interval: 4, progress: false, plots: false}
 Y
 start=$(date +%s%N)
 "$TTRAIN" config.yaml output_dir=runs/whole >whole.log 2>&1 || { cat whole.log; exit 1; }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline/runinfo.h - env.json (what a run is computed on) and status.json (how far it is), for people and schedulers. */
+#ifndef TT_PIPELINE_RUNINFO_H
+#define TT_PIPELINE_RUNINFO_H
+
+#include <jansson.h>
+
+#include "tensor/status.h"
+
+/* Write RUN_DIR/env.json: program and library versions, command line, host, CPU, memory, job variables. */
+TtStatus tt_runinfo_write(const char *run_dir, int argc, char **argv, int threads) TT_NODISCARD;
+/* Replace RUN_DIR/status.json: {"state": STATE, "pid", "host", "updated", ...MORE}. STATE is running, stopped, done or
+ * failed. MORE is borrowed. */
+TtStatus tt_runinfo_status(const char *run_dir, const char *state, const json_t *more) TT_NODISCARD;
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pipeline/validate.h - one pass over the validation set. */
+#ifndef TT_PIPELINE_VALIDATE_H
+#define TT_PIPELINE_VALIDATE_H
+
+#include "pipeline/session.h"
+#include "pipeline/stats.h"
+
+/* The worst mistakes: samples with the largest loss among those classified wrongly. */
+enum { TT_WORST = 24 };
+typedef struct TtMistake {
+    int64_t index; /* in the validation set */
+    int64_t label, predicted;
+    double loss, probability; /* of the predicted class */
+} TtMistake;
+
+typedef struct TtValidation {
+    int64_t samples;
+    double loss; /* the configured loss averaged over samples */
+    TtClassStats stats;
+    int n_worst;
+    TtMistake worst[TT_WORST]; /* largest loss first */
+    double seconds;
+} TtValidation;
+
+/* Evaluate the session's current weights on all batches, or the first MAX_STEPS when that is not 0. TICK (may be NULL) is called after each batch; it returns TT_OK, or a code
+ * to stop with. */
+TtStatus tt_validate(TtSession *s, int64_t max_steps, TtStatus (*tick)(void *user, int64_t step, int64_t steps),
+                     void *user, TtValidation *out) TT_NODISCARD;
+void tt_validation_free(TtValidation *v);
+
+#endif
