@@ -4,185 +4,341 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "pipeline/fs.h"
 #include "pipeline/json.h"
 #include "tensor/arena.h"
+#include "tensor/fs.h"
+
+typedef struct Log {
+    char *path;
+    int fd; /* -1 when switched off */
+} Log;
 
 struct TtMetrics {
-    TtArena arena;
-    const char *jsonl, *csv; /* paths; NULL when off */
-    int jsonl_fd, csv_fd;
-    char *header; /* of summary.csv, or NULL before the first row */
+    Log jsonl, csv;
+    char *header; /* of summary.csv, without an end of line; NULL before the first row */
+    TtCurve *curves;
+    int n_curves;
 };
 
-/* Step of a line of metrics.jsonl; -1 when it is torn or no event. */
-static int64_t event_step(const char *line, size_t n)
+/* ---- curves */
+
+static TtCurve *find_curve(const TtMetrics *m, const char *key)
 {
-    json_t *o = json_loadb(line, n, 0, NULL), *step = json_object_get(o, "step");
-    int64_t v = json_is_integer(step) ? json_integer_value(step) : -1;
-    json_decref(o);
-    return v;
+    for (int i = 0; i < m->n_curves; i++)
+        if (strcmp(m->curves[i].key, key) == 0) return &m->curves[i];
+    return NULL;
 }
 
-/* Step of a row: its first column. */
-static int64_t row_step(const char *line, size_t n)
+const TtCurve *tt_metrics_curve(const TtMetrics *m, const char *key)
 {
-    char *end;
-    char text[32] = "";
-    memcpy(text, line, TT_MIN(n, sizeof text - 1));
-    long long v = strtoll(text, &end, 10);
-    return end > text && *end == ',' ? v : -1;
+    return find_curve(m, key);
 }
 
-/* Keep the complete lines up to STEP (and the first KEEP lines whatever they are). */
-static TtStatus cut(const char *path, int64_t step, int keep, int64_t (*step_of)(const char *, size_t))
+static TtCurve *new_curve(TtMetrics *m, const char *key)
 {
-    char *text;
-    size_t size, out = 0;
-    if (!tt_fs_exists(path)) return TT_OK;
-    if (step == 0) keep = 0;
-    TT_TRY(tt_fs_read(path, (size_t)1 << 32, TT_EINTERNAL, &text, &size));
-    for (size_t at = 0, number = 0; at < size; number++) {
-        char *end = memchr(text + at, '\n', size - at);
-        if (!end) break; /* torn */
-        size_t n = (size_t)(end - (text + at)) + 1;
-        int64_t s = step_of(text + at, n - 1);
-        if ((int)number < keep || (s >= 0 && s <= step && step > 0)) {
-            memmove(text + out, text + at, n);
-            out += n;
-        }
-        at += n;
+    m->curves = tt_realloc(m->curves, sizeof *m->curves * (size_t)(m->n_curves + 1));
+    TtCurve *c = &m->curves[m->n_curves++];
+    size_t bytes = TT_CURVE_POINTS * sizeof(double);
+    *c = (TtCurve){.key = strcpy(tt_realloc(NULL, strlen(key) + 1), key),
+                   .step = tt_realloc(NULL, bytes),
+                   .value = tt_realloc(NULL, bytes),
+                   .stride = 1};
+    return c;
+}
+
+/* A point is the mean of STRIDE values, at the last one's step; when there is no more room, pairs are merged. */
+static void add_point(TtCurve *c, double step, double value)
+{
+    c->sum += value;
+    if (++c->pending < c->stride) return;
+    c->step[c->n] = step;
+    c->value[c->n++] = c->sum / (double)c->stride;
+    c->sum = 0, c->pending = 0;
+    if (c->n < TT_CURVE_POINTS) return;
+    for (c->n = 0; c->n < TT_CURVE_POINTS / 2; c->n++) {
+        c->step[c->n] = c->step[2 * c->n + 1];
+        c->value[c->n] = 0.5 * (c->value[2 * c->n] + c->value[2 * c->n + 1]);
     }
-    TtStatus s = out == size ? TT_OK : tt_fs_write(path, text, out);
-    free(text);
+    c->stride *= 2;
+}
+
+static void add_points(TtMetrics *m, const json_t *event)
+{
+    double step = (double)json_integer_value(json_object_get(event, "step"));
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)event, key, v)
+    {
+        if (!json_is_real(v) && !json_is_null(v)) continue;
+        TtCurve *c = find_curve(m, key);
+        if (!c) c = new_curve(m, key);
+        add_point(c, step, json_is_real(v) ? json_real_value(v) : NAN);
+    }
+}
+
+/* ---- cutting */
+
+/* Whether a line stays: its step is known and not beyond STEP. */
+typedef bool (*Keeps)(TtMetrics *m, const char *line, size_t n, bool first, int64_t step);
+
+static bool keeps_event(TtMetrics *m, const char *line, size_t n, bool first, int64_t step)
+{
+    json_t *o = json_loadb(line, n, 0, NULL), *s = json_object_get(o, "step");
+    bool keep = json_is_integer(s) && json_integer_value(s) >= 0 && json_integer_value(s) <= step;
+    if (keep) add_points(m, o);
+    json_decref(o);
+    return keep;
+}
+
+static bool keeps_row(TtMetrics *m, const char *line, size_t n, bool first, int64_t step)
+{
+    if (first) return strncmp(line, "step", 4) == 0; /* the header */
+    char *end;
+    errno = 0;
+    long long s = strtoll(line, &end, 10);
+    return end > line && errno == 0 && (*end == ',' || *end == '\n') && s >= 0 && s <= step;
+}
+
+/* Copy the lines that stay; when all do, the copy is thrown away. Rows without their header are of no use. */
+static TtStatus cut(TtMetrics *m, const char *path, int64_t step, Keeps keeps)
+{
+    FILE *f = fopen(path, "re");
+    if (!f && errno == ENOENT) return TT_OK;
+    if (!f) return TT_FAIL(TT_EINTERNAL, "%s: cannot be read: %s", path, strerror(errno));
+    TtFsWriter w;
+    TtStatus s = tt_fs_open(&w, path, TT_FS_ATOMIC);
+    char *line = NULL;
+    size_t capacity = 0;
+    bool first = true, changed = false;
+    for (ssize_t n; s == TT_OK && (n = getline(&line, &capacity, f)) > 0; first = false) {
+        bool keep = step > 0 && line[n - 1] == '\n' && keeps(m, line, (size_t)n, first, step);
+        if (!keep && first && keeps == keeps_row) step = 0;
+        if (keep) s = tt_fs_put(&w, line, (size_t)n);
+        changed |= !keep;
+    }
+    if (s == TT_OK && ferror(f)) s = TT_FAIL(TT_EINTERNAL, "%s: cannot be read: %s", path, strerror(errno));
+    if (s == TT_OK && changed)
+        s = tt_fs_commit(&w);
+    else
+        tt_fs_discard(&w);
+    free(line);
+    fclose(f);
     return s;
 }
 
-static TtStatus open_append(const char *path, int *fd)
+/* ---- files */
+
+static TtStatus open_log(Log *l, bool on)
 {
-    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    return *fd >= 0 ? TT_OK : TT_FAIL(TT_EINTERNAL, "%s: cannot be written: %s", path, strerror(errno));
+    if (!on) return TT_OK;
+    l->fd = open(l->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    return l->fd >= 0 ? TT_OK : TT_FAIL(TT_EINTERNAL, "%s: cannot be written: %s", l->path, strerror(errno));
 }
 
-static TtStatus read_header(TtMetrics *m)
+static void close_log(Log *l)
 {
-    char *text;
-    size_t size;
-    TT_TRY(tt_fs_read(m->csv, (size_t)1 << 32, TT_EINTERNAL, &text, &size));
-    char *end = memchr(text, '\n', size);
-    if (end) m->header = tt_arena_strndup(&m->arena, text, (size_t)(end - text));
-    free(text);
-    return TT_OK;
+    if (l->fd >= 0) close(l->fd);
+    free(l->path);
+    *l = (Log){.fd = -1};
+}
+
+/* One write for the whole line, so that a kill leaves at most one torn line at the end. What a full disk took of it is
+ * removed again: the next line must not continue it. TEXT has room for the end of line in the place of its NUL. */
+static TtStatus append(Log *l, char *text)
+{
+    size_t n = strlen(text) + 1, done = 0;
+    off_t before = lseek(l->fd, 0, SEEK_END);
+    text[n - 1] = '\n';
+    while (done < n) {
+        ssize_t k = write(l->fd, text + done, n - done);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) break;
+        done += (size_t)k;
+    }
+    if (done == n) return TT_OK;
+    int cause = errno;
+    if (before >= 0 && ftruncate(l->fd, before) != 0) cause = errno;
+    return TT_FAIL(TT_EINTERNAL, "%s: cannot be written: %s", l->path, strerror(cause));
+}
+
+static void read_header(TtMetrics *m)
+{
+    FILE *f = fopen(m->csv.path, "re");
+    size_t capacity = 0;
+    ssize_t n = f ? getline(&m->header, &capacity, f) : -1;
+    if (f) fclose(f);
+    if (n > 0)
+        m->header[n - 1] = '\0';
+    else {
+        free(m->header);
+        m->header = NULL;
+    }
 }
 
 TtStatus tt_metrics_open(const char *run_dir, bool jsonl, bool csv, int64_t step, TtMetrics **out)
 {
     TtMetrics *m = tt_realloc(NULL, sizeof *m);
-    *m = (TtMetrics){.jsonl_fd = -1, .csv_fd = -1};
-    *out = m;
-    TtStatus s = TT_OK;
-    if (jsonl) {
-        m->jsonl = tt_arena_printf(&m->arena, "%s/metrics.jsonl", run_dir);
-        s = cut(m->jsonl, step, 0, event_step);
-        if (s == TT_OK) s = open_append(m->jsonl, &m->jsonl_fd);
-    }
-    if (csv && s == TT_OK) {
-        m->csv = tt_arena_printf(&m->arena, "%s/summary.csv", run_dir);
-        s = cut(m->csv, step, 1, row_step);
-        if (s == TT_OK) s = open_append(m->csv, &m->csv_fd);
-        if (s == TT_OK) s = read_header(m);
-    }
+    *m = (TtMetrics){.jsonl = {tt_fs_join(run_dir, "metrics.jsonl"), -1},
+                     .csv = {tt_fs_join(run_dir, "summary.csv"), -1}};
+    TtStatus s = cut(m, m->jsonl.path, step, keeps_event);
+    if (s == TT_OK) s = cut(m, m->csv.path, step, keeps_row);
+    if (s == TT_OK) s = open_log(&m->jsonl, jsonl);
+    if (s == TT_OK) s = open_log(&m->csv, csv);
+    if (s == TT_OK) read_header(m);
     if (s != TT_OK) {
         tt_metrics_close(m);
-        *out = NULL;
+        m = NULL;
     }
+    *out = m;
     return s;
 }
 
 void tt_metrics_close(TtMetrics *m)
 {
     if (!m) return;
-    if (m->jsonl_fd >= 0) close(m->jsonl_fd);
-    if (m->csv_fd >= 0) close(m->csv_fd);
-    tt_arena_free(&m->arena);
-    free(m);
-}
-
-/* One write for the whole line, so that a kill leaves at most one torn line at the end. */
-static TtStatus append(int fd, const char *path, const char *line, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, line, n);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return TT_FAIL(TT_EINTERNAL, "%s: cannot be written: %s", path, strerror(errno));
-        line += done, n -= (size_t)done;
+    close_log(&m->jsonl);
+    close_log(&m->csv);
+    for (int i = 0; i < m->n_curves; i++) {
+        free(m->curves[i].key);
+        free(m->curves[i].step);
+        free(m->curves[i].value);
     }
-    return TT_OK;
-}
-
-static TtStatus append_line(int fd, const char *path, char *text)
-{
-    size_t n = strlen(text);
-    char *line = tt_realloc(NULL, n + 1);
-    memcpy(line, text, n);
-    line[n] = '\n';
-    TtStatus s = append(fd, path, line, n + 1);
-    free(line);
-    return s;
+    free(m->curves);
+    free(m->header);
+    free(m);
 }
 
 TtStatus tt_metrics_event(TtMetrics *m, const json_t *event)
 {
-    if (!m->jsonl) return TT_OK;
+    add_points(m, event);
+    if (m->jsonl.fd < 0) return TT_OK;
     char *line = tt_json_line(event);
-    TtStatus s = append_line(m->jsonl_fd, m->jsonl, line);
+    TtStatus s = append(&m->jsonl, line);
     free(line);
     return s;
 }
 
-static bool scalar(const json_t *v)
+/* ---- summary.csv */
+
+/* A cell: a number or null under a name that needs no quotes. */
+static bool is_cell(const char *key, const json_t *v)
 {
-    return json_is_number(v) || json_is_null(v);
+    return (json_is_number(v) || json_is_null(v)) && *key && !strpbrk(key, ",\"\r\n");
 }
 
-TtStatus tt_metrics_row(TtMetrics *m, const json_t *row)
+static bool has_column(const char *header, const char *key)
 {
-    if (!m->csv) return TT_OK;
+    size_t n = strlen(key);
+    for (const char *p = header; p; p = strchr(p, ',')) {
+        p += *p == ',';
+        if (strncmp(p, key, n) == 0 && (p[n] == ',' || p[n] == '\0')) return true;
+    }
+    return false;
+}
+
+/* The header with the row's new keys; what was added, as commas, goes to COMMAS. */
+static char *wider_header(const char *header, const json_t *row, char **commas)
+{
+    char *text = NULL, *added = NULL;
+    size_t size, n;
+    FILE *f = open_memstream(&text, &size), *g = open_memstream(&added, &n);
+    TT_ASSERT(f && g);
     const char *key;
     json_t *v;
-    char *line = NULL;
-    size_t size = 0;
-    if (!m->header) {
-        FILE *f = open_memstream(&line, &size);
-        const char *comma = "";
-        json_object_foreach((json_t *)(uintptr_t)row, key, v) if (scalar(v))
-        {
-            fprintf(f, "%s%s", comma, key);
-            comma = ",";
-        }
-        fclose(f);
-        m->header = tt_arena_strdup(&m->arena, line);
-        TtStatus s = append_line(m->csv_fd, m->csv, line);
-        free(line);
-        TT_TRY(s);
+    bool empty = !header;
+    fputs(header ? header : "", f);
+    json_object_foreach((json_t *)(uintptr_t)row, key, v) if (is_cell(key, v) && !(header && has_column(header, key)))
+    {
+        fprintf(f, "%s%s", empty ? "" : ",", key);
+        if (!empty) fputc(',', g);
+        empty = false;
     }
-    FILE *f = open_memstream(&line, &size);
-    char *names = tt_arena_strdup(&m->arena, m->header), *save = NULL;
-    for (char *name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
-        if (name != names) fputc(',', f);
-        v = json_object_get(row, name);
+    fclose(f);
+    fclose(g);
+    *commas = added;
+    return text;
+}
+
+/* Write the file anew under HEADER, with COMMAS behind each of its rows. */
+static TtStatus widen(TtMetrics *m, const char *header, const char *commas)
+{
+    FILE *f = fopen(m->csv.path, "re");
+    TtFsWriter w;
+    char *line = NULL;
+    size_t capacity = 0;
+    TtStatus s = tt_fs_open(&w, m->csv.path, TT_FS_ATOMIC);
+    if (s == TT_OK) s = tt_fs_put(&w, header, strlen(header));
+    if (s == TT_OK) s = tt_fs_put(&w, "\n", 1);
+    for (ssize_t n, number = 0; s == TT_OK && f && (n = getline(&line, &capacity, f)) > 0; number++) {
+        if (number == 0) continue;
+        s = tt_fs_put(&w, line, (size_t)n - 1);
+        if (s == TT_OK) s = tt_fs_put(&w, commas, strlen(commas));
+        if (s == TT_OK) s = tt_fs_put(&w, "\n", 1);
+    }
+    if (s == TT_OK)
+        s = tt_fs_commit(&w);
+    else
+        tt_fs_discard(&w);
+    free(line);
+    if (f) fclose(f);
+    TT_TRY(s);
+    close(m->csv.fd); /* of the file that was replaced */
+    return open_log(&m->csv, true);
+}
+
+static TtStatus prepare_columns(TtMetrics *m, const json_t *row)
+{
+    char *commas, *header = wider_header(m->header, row, &commas);
+    TtStatus s = TT_OK;
+    if (!m->header || strcmp(header, m->header) != 0) s = widen(m, header, commas);
+    free(commas);
+    if (s != TT_OK) {
+        free(header);
+        return s;
+    }
+    free(m->header);
+    m->header = header;
+    return TT_OK;
+}
+
+static char *row_text(const char *header, const json_t *row)
+{
+    char *text = NULL, *key = tt_realloc(NULL, strlen(header) + 1);
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    TT_ASSERT(f);
+    for (const char *p = header;; p++) {
+        size_t n = strcspn(p, ",");
+        memcpy(key, p, n);
+        key[n] = '\0';
+        json_t *v = json_object_get(row, key);
         if (json_is_integer(v))
             fprintf(f, "%lld", (long long)json_integer_value(v));
         else if (json_is_real(v))
             fprintf(f, "%.9g", json_real_value(v));
+        p += n;
+        if (!*p) break;
+        fputc(',', f);
     }
     fclose(f);
-    TtStatus s = append_line(m->csv_fd, m->csv, line);
-    free(line);
+    free(key);
+    return text;
+}
+
+TtStatus tt_metrics_row(TtMetrics *m, const json_t *row)
+{
+    if (m->jsonl.fd >= 0) fdatasync(m->jsonl.fd);
+    if (m->csv.fd < 0) return TT_OK;
+    TT_TRY(prepare_columns(m, row));
+    char *text = row_text(m->header, row);
+    TtStatus s = append(&m->csv, text);
+    free(text);
+    if (s == TT_OK) fdatasync(m->csv.fd);
     return s;
 }
