@@ -2,8 +2,8 @@
 /* vision/resize.c - Resize, and the resizing that others use.
  *
  * Two passes, along rows and then across them, each a weighted sum with precomputed weights. For uint8 the weights
- * are int16 in fixed point and the picture between the passes is uint8: exactly what PyTorch's native uint8 path
- * does (aten/src/ATen/native/cpu/UpSampleKernel.cpp), and like it bit-equal to Pillow for bilinear. uint16 goes
+ * are int16 in fixed point and the picture between the passes is uint8: exactly what PyTorch's native uint8 path does
+ * (aten/src/ATen/native/cpu/UpSampleKernel.cpp); Pillow, with more bits, differs by a level now and then. uint16 goes
  * through float32 and is rounded. With antialias the filter is widened by the reduction, so no pixel of the source
  * is left out. */
 #include <math.h>
