@@ -53,7 +53,7 @@ TtStatus tt_config_write_resolved(const TtConfig *c, FILE *f)
 static TtStatus print_section(FILE *f, const TtOption *o, const char *path, const TtNode *n, int indent, bool help)
 {
     const TtSection *s = tt_section_find(path);
-    bool whole = !tt_node_is_null(n) && s && s->print;
+    bool whole = !tt_node_is_null(n) && (n->kind == TT_NODE_SCALAR || n->count > 0) && s && s->print;
     fprintf(f, "%*s%s:", indent, "", o->key);
     if (!whole) {
         fputc(' ', f);

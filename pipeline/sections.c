@@ -8,6 +8,7 @@
 #include "pipeline/loss.h"
 #include "pipeline/optimizer.h"
 #include "pipeline/scheduler.h"
+#include "vision/transform.h"
 
 static TtStatus check_model(const TtNode *node, const TtNode *key, TtArena *arena)
 {
@@ -81,8 +82,42 @@ static TtStatus print_scheduler(FILE *f, const TtNode *node, int indent, bool he
     return status;
 }
 
+/* ---- transforms */
+
+static TtStatus check_transforms(const TtNode *node, const TtNode *key, TtArena *arena)
+{
+    TtTransformChain chain;
+    return tt_transform_chain_parse(node, arena, &chain);
+}
+
+/* One list element with its defaults. Parsed anew by the table alone: a check may have derived other values. */
+static TtStatus print_transform(FILE *f, const TtNode *node, int indent, bool help)
+{
+    TtArena arena = {0};
+    bool map = node->kind == TT_NODE_MAP;
+    const TtNode *name = map ? node->keys[0] : node;
+    const TtTransformDef *def = tt_transform_find(name->text);
+    void *options = tt_arena_alloc(&arena, def->size);
+    TtStatus status = tt_options_parse(def->options, map ? node->items[0] : NULL, NULL, name, &arena, options);
+    bool none = tt_options_count(def->options) == 0;
+    fprintf(f, "%*s- %s:%s", indent, "", def->name, none ? " {}" : "");
+    if (help) fprintf(f, "  # %s", def->help);
+    fputc('\n', f);
+    if (status == TT_OK) tt_options_print(f, def->options, options, indent + 4, help);
+    tt_arena_free(&arena);
+    return status;
+}
+
+static TtStatus print_transforms(FILE *f, const TtNode *node, int indent, bool help)
+{
+    for (int i = 0; i < node->count; i++) TT_TRY(print_transform(f, node->items[i], indent, help));
+    return TT_OK;
+}
+
 static const TtSection sections[] = {
     {"model", check_model, print_model},
+    {"transforms.train", check_transforms, print_transforms},
+    {"transforms.val", check_transforms, print_transforms},
     {"loss", check_loss, print_loss},
     {"optimizer", check_optimizer, print_optimizer},
     {"scheduler", check_scheduler, print_scheduler},

@@ -505,38 +505,65 @@ static char *printed(const TtConfig *c, Printer print)
     return text;
 }
 
-/* What is printed loads again and prints the same. */
+/* What PRINT gives loads again and prints the same; the caller frees the text. */
+static char *round_trip(const TtConfig *c, Printer print)
+{
+    char *first = printed(c, print);
+    TtConfig *again;
+    if (tt_config_parse("c.yaml", first, strlen(first), 0, NULL, &again) != TT_OK)
+        fail_msg("%s\n%s", tt_error_message(), first);
+    char *second = printed(again, print);
+    assert_string_equal(first, second);
+    assert_string_equal(again->name, c->name);
+    assert_string_equal(again->output_dir, c->output_dir);
+    assert_string_equal(again->checkpoint.monitor, c->checkpoint.monitor);
+    free(second);
+    tt_config_free(again);
+    return first;
+}
+
+static void test_resolved(void **state)
+{
+    static const char text[] =
+        "name: 'no'\noutput_dir: \"runs/${name} # 1\"\n" MODEL
+        "transforms:\n  train:\n    - A: {size: 32, $$x: [0.5, 1.0]}\n    - [a, [b, c], {d: [e]}]\n    - plain\n"
+        "    - {}\n    - [[[1]], []]\n    - B:\n        mean: [0.1, '1', ~, '', \"x: y\"]\n        c: {d: {e: f}}\n"
+        "        std: \"\\u00e9\\t\\x85\"\n    - \"b\\nc\"\n"
+        "checkpoint: {monitor: \"$${x} $$$ $y\", every_n_epochs: null}\n";
+    TtConfig *c;
+    assert_int_equal(tt_config_parse("c.yaml", text, strlen(text), 0, NULL, &c), TT_OK);
+    assert_string_equal(c->checkpoint.monitor, "${x} $$ $y");
+    char *out = round_trip(c, tt_config_write_resolved);
+    assert_string_equal(out,
+                        "name: \"no\"\noutput_dir: \"runs/no # 1\"\nmodel: {name: resnet18, num_classes: 10}\n"
+                        "transforms:\n  train:\n    - A:\n        size: 32\n        $$x: [0.5, 1.0]\n    - - a\n"
+                        "      - [b, c]\n      - d: [e]\n    - plain\n    - {}\n    - - - [1]\n      - []\n"
+                        "    - B:\n        mean: [0.1, \"1\", ~, \"\", \"x: y\"]\n        c:\n          d: {e: f}\n"
+                        "        std: \"\u00e9\\t\\u0085\"\n    - \"b\\nc\"\n"
+                        "checkpoint: {monitor: \"$${x} $$$ $y\", every_n_epochs: null}\n");
+    free(out);
+    tt_config_free(c);
+}
+
 static void test_print(void **state)
 {
-    static const Printer printers[] = {tt_config_write_resolved, print_all, print_help};
-    TtConfig *c = load(
-        "name: 'no'\noutput_dir: \"runs/${name} # 1\"\n" MODEL "data:\n  train: {type: image_folder, path: \"a: b\"}\n"
-        "  fraction: 1e-4\n"
-        "transforms:\n  train:\n    - RandomResizedCrop: {size: 32, scale: [0.5, 1.0]}\n    - [a, [b, c], {d: [e]}]\n"
-        "    - plain\n    - {}\n    - Normalize:\n        mean: [0.1]\n        std: \"\\u00e9\\t\\x85\"\n"
-        "optimizer: {name: sgd, lr: 1e-1, groups: [{match: ['*.bias'], weight_decay: 0}]}\n"
-        "scheduler: {name: plateau}\ntrainer: {max_steps: 10, max_time: 1h}\nloss: {name: cross_entropy, weight: [1, "
-        "2]}\n"
-        "checkpoint: {every_n_epochs: null, monitor: \"$${x} $$$ $y\"}\n");
-    assert_string_equal(c->checkpoint.monitor, "${x} $$ $y");
-    for (int i = 0; i < TT_COUNT(printers); i++) {
-        char *first = printed(c, printers[i]);
-        TtConfig *again;
-        if (tt_config_parse("c.yaml", first, strlen(first), 0, NULL, &again) != TT_OK ||
-            tt_sections_check(again) != TT_OK)
-            fail_msg("%s\n%s", tt_error_message(), first);
-        assert_true(again->data.fraction == 1e-4 && again->trainer.epochs == TT_NULL_INT);
-        assert_string_equal(again->name, "no");
-        assert_string_equal(again->output_dir, "runs/no # 1");
-        char *second = printed(again, printers[i]);
-        assert_string_equal(first, second);
-        free(first);
-        free(second);
-        tt_config_free(again);
-    }
-    char *text = printed(c, print_help);
-    assert_non_null(strstr(text, "  seed: 42") ? NULL
-                                               : strstr(text, "seed: 42  # of all random numbers (default 42)\n"));
+    TtConfig *c = load("name: 'no'\noutput_dir: \"runs/${name} # 1\"\n" MODEL
+                       "data:\n  train: {type: image_folder, path: \"a: b\"}\n  fraction: 1e-4\n"
+                       "transforms:\n  train:\n    - RandomResizedCrop: {size: 32}\n    - RandomHorizontalFlip\n"
+                       "    - Normalize: {mean: [0.1], std: [0.5]}\n  val: []\n"
+                       "optimizer: {name: sgd, lr: 1e-1, groups: [{match: ['*.bias'], weight_decay: 0}]}\n"
+                       "scheduler: {name: plateau}\ntrainer: {max_steps: 10, max_time: 1h}\n"
+                       "loss: {name: cross_entropy, weight: [1, 2]}\ncheckpoint: {monitor: \"$${x} $$$ $y\"}\n");
+    char *text = round_trip(c, print_all);
+    assert_non_null(strstr(text, "  fraction: 0.0001\n"));
+    assert_non_null(strstr(text, "\n  epochs: null\n"));
+    assert_non_null(strstr(text, "transforms:\n  train:\n    - RandomResizedCrop:\n        size: [32]\n"));
+    assert_non_null(strstr(text, "\n    - RandomHorizontalFlip:\n        p: 0.5\n"));
+    assert_non_null(strstr(text, "\n  val: []\n"));
+    assert_non_null(strstr(text, "\n  groups: [{match: [\"*.bias\"], weight_decay: 0}]\n"));
+    free(text);
+    text = round_trip(c, print_help);
+    assert_non_null(strstr(text, "\nseed: 42  # of all random numbers (default 42)\n"));
     assert_non_null(strstr(text, "\n  momentum: 0.0  # momentum (default 0.0)\n"));
     assert_non_null(strstr(text, "\n  label_smoothing: 0.0  # "));
     assert_non_null(strstr(text, "\n    patience: null  # stop after"));
@@ -553,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_references), cmocka_unit_test(test_reference_errors),
         cmocka_unit_test(test_defaults),   cmocka_unit_test(test_key_errors),
         cmocka_unit_test(test_durations),  cmocka_unit_test(test_print),
+        cmocka_unit_test(test_resolved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
