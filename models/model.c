@@ -22,7 +22,7 @@ typedef struct Common {
     TtStrings exclude, freeze;
 } Common;
 
-static const TtOption common_options[] = {
+const TtOption tt_model_common_options[] = {
     {"weights", TT_OPT_STRING, offsetof(Common, weights), .def = "null", .flags = TT_OPT_NULL,
      .help = "state dict to start from: .safetensors or .pth"},
     {"weights_strict", TT_OPT_BOOL, offsetof(Common, strict), .def = "true",
@@ -62,11 +62,12 @@ TtStatus tt_model_parse(const TtNode *map, const TtNode *key, TtArena *arena, Tt
                             "model must be a map with a name, such as {name: resnet18, num_classes: 10}");
     TT_TRY(find_model(map, key, &out->def));
     Common common;
-    TT_TRY(tt_options_parse(common_options, tt_node_only(map, common_options, arena), NULL, NULL, arena, &common));
+    TT_TRY(tt_options_parse(tt_model_common_options, tt_node_only(map, tt_model_common_options, arena), NULL, NULL,
+                            arena, &common));
     out->weights = common.weights, out->weights_node = tt_node_get(map, "weights");
     out->weights_strict = common.strict, out->weights_exclude = common.exclude, out->freeze = common.freeze;
     out->options = tt_arena_alloc(arena, out->def->options_size);
-    TT_TRY(tt_options_parse(out->def->options, tt_node_without(map, common_options, arena), "name", key, arena,
+    TT_TRY(tt_options_parse(out->def->options, tt_node_without(map, tt_model_common_options, arena), "name", key, arena,
                             out->options));
     if (out->def->defaults) out->def->defaults(out->options);
     if (out->def->check) TT_TRY(out->def->check(out->options, map));
@@ -106,5 +107,5 @@ void tt_model_print(FILE *f, const TtModel *m, int indent, bool help)
     fprintf(f, "%*sname: %s\n", indent, "", m->def->name);
     Common common = {m->weights, m->weights_strict, m->weights_exclude, m->freeze};
     tt_options_print(f, m->def->options, m->options, indent, help);
-    tt_options_print(f, common_options, &common, indent, help);
+    tt_options_print(f, tt_model_common_options, &common, indent, help);
 }

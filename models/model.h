@@ -27,7 +27,8 @@ typedef struct TtModelDef {
     int min_size; /* smallest height and width that leave something to pool */
 } TtModelDef;
 
-extern const TtModelDef *const tt_models[]; /* ended by NULL */
+extern const TtModelDef *const tt_models[];      /* ended by NULL */
+extern const TtOption tt_model_common_options[]; /* what every architecture takes */
 
 /* A model chosen and configured. */
 typedef struct TtModel {

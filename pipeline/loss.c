@@ -170,7 +170,7 @@ typedef struct Common {
     double aux_weight;
 } Common;
 
-static const TtOption common_options[] = {
+const TtOption tt_loss_common_options[] = {
     {"aux_weight", TT_OPT_FLOAT, offsetof(Common, aux_weight), .def = "0.3", .flags = TT_OPT_RANGED, .min = 0,
      .max = 1e6, .help = "factor on the loss of each auxiliary head, in training (models that have them)"},
     {0},
@@ -205,8 +205,9 @@ TtStatus tt_loss_parse(const TtNode *map, const TtNode *key, int64_t classes, Tt
     TT_TRY(find_loss(map, key, &out->def));
     if (tt_node_is_null(map)) map = NULL;
     Common common;
-    const TtNode *own = tt_node_without(map, common_options, arena), *shared = tt_node_only(map, common_options, arena);
-    TT_TRY(tt_options_parse(common_options, shared, NULL, key, arena, &common));
+    const TtNode *own = tt_node_without(map, tt_loss_common_options, arena),
+                 *shared = tt_node_only(map, tt_loss_common_options, arena);
+    TT_TRY(tt_options_parse(tt_loss_common_options, shared, NULL, key, arena, &common));
     out->aux_weight = common.aux_weight;
     out->options = tt_arena_alloc(arena, out->def->options_size);
     TT_TRY(tt_options_parse(out->def->options, own, "name", key, arena, out->options));
@@ -225,5 +226,5 @@ void tt_loss_print(FILE *f, const TtLoss *l, int indent, bool help)
 {
     fprintf(f, "%*sname: %s\n", indent, "", l->def->name);
     tt_options_print(f, l->def->options, l->options, indent, help);
-    tt_options_print(f, common_options, &(Common){l->aux_weight}, indent, help);
+    tt_options_print(f, tt_loss_common_options, &(Common){l->aux_weight}, indent, help);
 }

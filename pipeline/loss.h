@@ -24,7 +24,8 @@ typedef struct TtLossDef {
     double (*weight)(const void *options, int64_t label);
 } TtLossDef;
 
-extern const TtLossDef *const tt_losses[]; /* ended by NULL */
+extern const TtLossDef *const tt_losses[];      /* ended by NULL */
+extern const TtOption tt_loss_common_options[]; /* what every loss takes */
 
 struct TtLoss {
     const TtLossDef *def;

@@ -120,7 +120,7 @@ TtStatus tt_optimizer_parse(const TtNode *map, const TtNode *key, TtArena *arena
     int n = 0, index;
     for (; n < MAX && tt_optimizers[n]; n++) names[n] = tt_optimizers[n]->name;
     if (tt_node_is_null(map)) return tt_node_fail(map, "optimizer: the key 'name' is missing");
-    TT_TRY(tt_variant_select(map, key, "optimizer", names, n, &index));
+    TT_TRY(tt_variant_select(map, key, "optimizer", "name", names, n, &index));
     const TtOptimizerDef *def = tt_optimizers[index];
     size_t shift = tt_options_shift(def->options_size);
     char *options = tt_arena_alloc(arena, shift + sizeof(Common));

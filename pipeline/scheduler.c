@@ -60,7 +60,7 @@ TtStatus tt_scheduler_parse(const TtNode *map, const TtNode *key, TtArena *arena
     *out = s;
     if (tt_node_is_null(map)) return TT_OK;
     for (; n < MAX && tt_schedulers[n]; n++) names[n] = tt_schedulers[n]->name;
-    TT_TRY(tt_variant_select(map, key, "scheduler", names, n, &index));
+    TT_TRY(tt_variant_select(map, key, "scheduler", "name", names, n, &index));
     const TtSchedulerDef *def = tt_schedulers[index];
     size_t shift = tt_options_shift(def->options_size);
     char *options = tt_arena_alloc(arena, shift + sizeof(Common));

@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "data/dataset.h"
 #include "models/model.h"
 #include "pipeline/loss.h"
 #include "pipeline/optimizer.h"
 #include "pipeline/scheduler.h"
+#include "pipeline/variant.h"
 #include "vision/transform.h"
 
 static TtStatus check_model(const TtNode *node, const TtNode *key, TtArena *arena)
@@ -82,6 +84,42 @@ static TtStatus print_scheduler(FILE *f, const TtNode *node, int indent, bool he
     return status;
 }
 
+/* ---- data sets */
+
+static TtStatus parse_dataset(const TtNode *node, const TtNode *key, TtArena *arena, const TtDatasetDef **def,
+                              void **options)
+{
+    enum { MAX = 64 };
+    const char *names[MAX];
+    int n = 0, index;
+    for (; n < MAX && tt_datasets[n]; n++) names[n] = tt_datasets[n]->name;
+    TT_TRY(tt_variant_select(node, key, "data set type", "type", names, n, &index));
+    *def = tt_datasets[index];
+    *options = tt_arena_alloc(arena, (*def)->options_size);
+    return tt_options_parse((*def)->options, node, "type", key, arena, *options);
+}
+
+static TtStatus check_dataset(const TtNode *node, const TtNode *key, TtArena *arena)
+{
+    const TtDatasetDef *def;
+    void *options;
+    return tt_node_is_null(node) ? TT_OK : parse_dataset(node, key, arena, &def, &options);
+}
+
+static TtStatus print_dataset(FILE *f, const TtNode *node, int indent, bool help)
+{
+    TtArena arena = {0};
+    const TtDatasetDef *def;
+    void *options;
+    TtStatus status = parse_dataset(node, NULL, &arena, &def, &options);
+    if (status == TT_OK) {
+        fprintf(f, "%*stype: %s\n", indent, "", def->name);
+        tt_options_print(f, def->options, options, indent, help);
+    }
+    tt_arena_free(&arena);
+    return status;
+}
+
 /* ---- transforms */
 
 static TtStatus check_transforms(const TtNode *node, const TtNode *key, TtArena *arena)
@@ -116,6 +154,8 @@ static TtStatus print_transforms(FILE *f, const TtNode *node, int indent, bool h
 
 static const TtSection sections[] = {
     {"model", check_model, print_model},
+    {"data.train", check_dataset, print_dataset},
+    {"data.val", check_dataset, print_dataset},
     {"transforms.train", check_transforms, print_transforms},
     {"transforms.val", check_transforms, print_transforms},
     {"loss", check_loss, print_loss},

@@ -4,16 +4,17 @@
 
 #include <string.h>
 
-TtStatus tt_variant_select(const TtNode *map, const TtNode *key, const char *what, const char *const *names, int n,
-                           int *index)
+TtStatus tt_variant_select(const TtNode *map, const TtNode *key, const char *what, const char *name_key,
+                           const char *const *names, int n, int *index)
 {
     const char *name;
     if (map->kind != TT_NODE_MAP)
-        return tt_node_fail(map, "%s must be a map of keys to values, {name: ..., ...}, not a %s", what,
+        return tt_node_fail(map, "%s must be a map of keys to values, {%s: ..., ...}, not a %s", what, name_key,
                             map->kind == TT_NODE_LIST ? "list" : "single value");
-    const TtNode *node = tt_node_get(map, "name");
-    if (!node) return tt_node_fail(key ? key : map, "%s: the key 'name' is missing", what);
-    TT_TRY(tt_node_string(node, "name", &name));
+    const TtNode *node = tt_node_get(map, name_key);
+    const TtNode *at = key ? key : map->count ? map->keys[0] : map;
+    if (!node) return tt_node_fail(at, "%s: the key '%s' is missing", what, name_key);
+    TT_TRY(tt_node_string(node, name_key, &name));
     for (int i = 0; i < n; i++) {
         if (strcmp(names[i], name) != 0) continue;
         *index = i;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline/variant.h - sections of the form {name: which, ...its options}: loss, optimizer, scheduler. */
+/* pipeline/variant.h - sections of the form {name: which, ...its options}: data sets, optimizer, scheduler. */
 #ifndef TT_PIPELINE_VARIANT_H
 #define TT_PIPELINE_VARIANT_H
 
 #include "tensor/options.h"
 
-/* Which of NAMES (N) the map's `name` says. WHAT ("optimizer") is for messages, KEY (may be NULL) the section's key,
- * for what is missing. */
-TtStatus tt_variant_select(const TtNode *map, const TtNode *key, const char *what, const char *const *names, int n,
-                           int *index) TT_NODISCARD;
+/* Which of NAMES (N) the map's NAME_KEY ("name" or "type") says. WHAT ("optimizer") is for messages, KEY (may be NULL)
+ * the section's key, for what is missing. */
+TtStatus tt_variant_select(const TtNode *map, const TtNode *key, const char *what, const char *name_key,
+                           const char *const *names, int n, int *index) TT_NODISCARD;
 
 /* One table out of two: the options of A and, SHIFT bytes behind, those of B. */
 TtOption *tt_options_join(TtArena *arena, const TtOption *a, const TtOption *b, size_t shift);

@@ -468,7 +468,7 @@ static void markdown_range(FILE *f, const TtOption *o)
                 fputc(*p, f);
         }
     } else if (o->flags & TT_OPT_RANGED) {
-        if (isinf(o->max))
+        if (o->max >= 1e15) /* a bound on nonsense, not one to know */
             fprintf(f, "%s %.15g", o->flags & TT_OPT_ABOVE_MIN ? "above" : "at least", o->min);
         else
             fprintf(f, "%s%.15g to %.15g%s", o->flags & TT_OPT_ABOVE_MIN ? "above " : "", o->min, o->max,

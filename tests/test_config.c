@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "pipeline/config.h"
+#include "pipeline/reference.h"
 #include "pipeline/sections.h"
 #include "pipeline/tree.h"
 #include "pipeline/yaml.h"
@@ -309,7 +310,7 @@ static void test_references(void **state)
     unsetenv("TT_TEST_NONE");
     TtConfig *c = load(MODEL "name: run-${seed}-${model.name}\n"
                              "output_dir: $$5/${name}/$x/${trainer.epochs}/$\n"
-                             "data: {global_batch_size: \"${env:TT_TEST_BATCH}\", train: {type: a, path: "
+                             "data: {global_batch_size: \"${env:TT_TEST_BATCH}\", train: {type: image_folder, path: "
                              "\"${env:TT_TEST_DIR}/x\"}, val: \"${data.train}\",\n"
                              "  num_workers: \"${env:TT_TEST_NONE,3}\"}\n"
                              "transforms:\n  train: [{Resize: {size: 8}}]\n  val: ${transforms.train}\n"
@@ -571,6 +572,36 @@ static void test_print(void **state)
     tt_config_free(c);
 }
 
+/* Every row of the reference page has its five cells, and every registered thing is there. */
+static void test_reference(void **state)
+{
+    char *text;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    assert_non_null(f);
+    tt_reference_markdown(f);
+    fclose(f);
+    static const char *const there[] = {"| `trainer.early_stopping.patience` |",
+                                        "- `resnet18`: ",
+                                        "### image_folder\n",
+                                        "### RandomResizedCrop\n",
+                                        "### cross_entropy\n",
+                                        "### lars\n",
+                                        "### plateau\n",
+                                        "| `lr_scale` |",
+                                        "| `aux_weight` |",
+                                        "| `weights` |",
+                                        "| `warmup_epochs` |"};
+    for (int i = 0; i < TT_COUNT(there); i++)
+        if (!strstr(text, there[i])) fail_msg("%s is not there", there[i]);
+    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        int cells = 0;
+        for (char *p = line; *p; p++) cells += *p == '|' && !(p > line && p[-1] == '\\');
+        if (cells && cells != 6) fail_msg("%d bars in %s", cells, line);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -580,7 +611,7 @@ int main(void)
         cmocka_unit_test(test_references), cmocka_unit_test(test_reference_errors),
         cmocka_unit_test(test_defaults),   cmocka_unit_test(test_key_errors),
         cmocka_unit_test(test_durations),  cmocka_unit_test(test_print),
-        cmocka_unit_test(test_resolved),
+        cmocka_unit_test(test_resolved),   cmocka_unit_test(test_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

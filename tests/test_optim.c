@@ -309,7 +309,7 @@ static void test_config_errors(void **state)
     } cases[] = {
         {"{name: sdg, lr: 1}", "o.yaml:1:8: unknown optimizer 'sdg'; did you mean 'sgd'?"},
         {"{name: lion}", "o.yaml:1:8: unknown optimizer 'lion'; there are sgd, adam, adamw, rmsprop, adagrad, lars"},
-        {"{lr: 1}", "o.yaml:1:1: optimizer: the key 'name' is missing"},
+        {"{lr: 1}", "o.yaml:1:2: optimizer: the key 'name' is missing"},
         {"{name: sgd, lr: -0.1}", "o.yaml:1:17: lr must be at least 0, not -0.1"},
         {"{name: sgd, lr: '0.1'}", "o.yaml:1:17: lr must be a number, not the string '0.1'"},
         {"{name: lars}", "o.yaml:1:2: the key 'lr' is missing"},

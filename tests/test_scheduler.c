@@ -212,7 +212,7 @@ static void test_errors(void **state)
     } cases[] = {
         {"{name: cosin}", "s.yaml:1:8: unknown scheduler 'cosin'; did you mean 'cosine'?"},
         {"{name: Cosine}", "s.yaml:1:8: unknown scheduler 'Cosine'; did you mean 'cosine'?"},
-        {"{gamma: 1}", "s.yaml:1:1: scheduler: the key 'name' is missing"},
+        {"{gamma: 1}", "s.yaml:1:2: scheduler: the key 'name' is missing"},
         {"[cosine]", "s.yaml:1:1: scheduler must be a map of keys to values, {name: ..., ...}, not a list"},
         {"{name: step}", "s.yaml:1:2: the key 'step_size' is missing"},
         {"{name: step, step_size: 0}", "s.yaml:1:25: step_size must be at least 1, not 0"},
