@@ -178,6 +178,43 @@ static void test_augment_rates(void **state)
     assert_true((double)same[1] / N < 0.02);
 }
 
+static void test_random_resize(void **state)
+{
+    enum { N = 3000 };
+    int count[4] = {0};
+    Bench b;
+    bench_open(&b, "[{RandomResize: {min_size: 3, max_size: 7}}]");
+    for (int i = 0; i < N; i++) {
+        bench_fill(&b.image, 8, 16, 1, TT_U8);
+        bench_apply_ok(&b, (uint64_t)i);
+        assert_true(b.image.h >= 3 && b.image.h < 7 && b.image.w == 2 * b.image.h);
+        count[b.image.h - 3]++;
+    }
+    for (int k = 0; k < 4; k++) check_share(count[k], N, 0.25);
+    bench_close(&b);
+}
+
+/* At severity 1 a light square stays between its value (200) and that of 4 bits (192), since geometry and colour do
+ * nothing; with all of it in one value autocontrast and equalize do nothing either. The mean of the share of
+ * posterized chains follows from one operation in nine: 200 - 8 / 2 / 9. */
+static void test_augmix(void **state)
+{
+    enum { N = 3000 };
+    double sum = 0;
+    Bench b;
+    bench_open(&b, "[{AugMix: {severity: 1, all_ops: false, chain_depth: 1}}]");
+    for (int i = 0; i < N; i++) {
+        bench_fill(&b.image, 5, 6, 3, TT_U8);
+        memset(b.image.data, 200, tt_image_bytes(&b.image));
+        bench_apply_ok(&b, (uint64_t)i);
+        const float v = ((float *)b.image.data)[40] * 255.0f;
+        assert_true(v > 190.5f && v < 200.5f);
+        sum += v;
+    }
+    if (fabs(sum / N - (200 - 8.0 / 2 / 9 - 0.5)) > 0.5) fail_msg("mean %g", sum / N); /* cut to integers: -0.5 */
+    bench_close(&b);
+}
+
 /* Brightness 2 of a picture half black, half 200, and no contrast: 127 when the light is cut first, 200 when the
  * mean comes first. The other two adjustments do nothing to greys. */
 static void test_jitter_order(void **state)
@@ -285,6 +322,8 @@ int main(void)
         cmocka_unit_test(test_rates),
         cmocka_unit_test(test_augment_rates),
         cmocka_unit_test(test_jitter_order),
+        cmocka_unit_test(test_random_resize),
+        cmocka_unit_test(test_augmix),
         cmocka_unit_test(test_batches),
     };
     return cmocka_run_group_tests_name("transform draws", tests, NULL, NULL);

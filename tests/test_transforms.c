@@ -73,6 +73,7 @@ static void test_errors(void **state)
         {"[{RandomHorizontalFlip: {p: 1.5}}]", "test.yaml:1:29: p must be at most 1, not 1.5"},
         {"[{Normalize: {mean: [0, 0, 0], std: [1, 0, 1]}}]", "test.yaml:1:41: std must be greater than 0, not 0"},
         {"[{Normalize: {mean: [0, 0, 0], std: [1, 1]}}]", "test.yaml:1:37: std has 2 values, but mean has 3"},
+        {"[{RandomResize: {min_size: 9, max_size: 9}}]", "test.yaml:1:41: max_size must be greater than min_size (9)"},
         {"[{Pad: {padding: [1, 2, 3]}}]", "test.yaml:1:18: padding takes 1, 2 or 4 values, not 3"},
         {"[{Pad: {padding: 1, fill: [1, 2, 3], padding_mode: edge}}]", "test.yaml:1:27: fill for each channel"},
         {"[{RandomRotation: {degrees: -3}}]", "test.yaml:1:29: degrees must not be negative"},
@@ -130,6 +131,7 @@ static const char *arguments(const char *name)
 {
     static const char *const needed[][2] = {
         {"Resize", "{size: 7}"},
+        {"RandomResize", "{min_size: 3, max_size: 9}"},
         {"CenterCrop", "{size: 5}"},
         {"RandomCrop", "{size: 4, pad_if_needed: true}"},
         {"RandomResizedCrop", "{size: [6, 5]}"},

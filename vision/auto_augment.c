@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vision/auto_augment.c - TrivialAugmentWide (Mueller and Hutter 2021), RandAugment (Cubuk et al. 2020) and
- * AutoAugment (Cubuk et al. 2019), with the ranges that torchvision gives each operation. */
+/* vision/auto_augment.c - TrivialAugmentWide (Mueller and Hutter 2021), RandAugment (Cubuk et al. 2020), AutoAugment
+ * (Cubuk et al. 2019) and AugMix (Hendrycks et al. 2020), with the ranges that torchvision gives each operation. */
 #include <math.h>
+#include <string.h>
 
 #include "vision/options.h"
 #include "vision/pixels.h"
@@ -30,12 +31,20 @@ typedef struct Space {
     float shear, rotate, colour;
     float translate; /* pixels */
     bool relative;   /* translate is a share of the side instead */
-    int posterize;   /* bits taken away */
+    int bits, taken; /* posterize: bits left by the weakest, and how many fewer by the strongest */
 } Space;
 
-static const Space wide = {.shear = 0.99f, .rotate = 135.0f, .colour = 0.99f, .translate = 32.0f, .posterize = 6};
-static const Space narrow = {
-    .shear = 0.3f, .rotate = 30.0f, .colour = 0.9f, .translate = 150.0f / 331.0f, .relative = true, .posterize = 4};
+static const Space wide = {
+    .shear = 0.99f, .rotate = 135.0f, .colour = 0.99f, .translate = 32.0f, .bits = 8, .taken = 6};
+static const Space narrow = {.shear = 0.3f,
+                             .rotate = 30.0f,
+                             .colour = 0.9f,
+                             .translate = 150.0f / 331.0f,
+                             .relative = true,
+                             .bits = 8,
+                             .taken = 4};
+static const Space mixed = {
+    .shear = 0.3f, .rotate = 30.0f, .colour = 0.9f, .translate = 1.0f / 3.0f, .relative = true, .bits = 4, .taken = 4};
 
 static bool has_sign(Op op)
 {
@@ -62,7 +71,7 @@ static double magnitude_of(const Space *s, Op op, int bins, int i, const TtImage
     case TRANSLATE_X: return linspace(0, s->relative ? s->translate * (float)im->w : s->translate, bins, i);
     case TRANSLATE_Y: return linspace(0, s->relative ? s->translate * (float)im->h : s->translate, bins, i);
     case ROTATE: return linspace(0, s->rotate, bins, i);
-    case POSTERIZE: return rint(8.0 - i / ((double)(bins - 1) / s->posterize));
+    case POSTERIZE: return rint(s->bits - i / ((double)(bins - 1) / s->taken));
     case SOLARIZE: return linspace(1, 0, bins, i);
     default: return linspace(0, s->colour, bins, i);
     }
@@ -300,5 +309,102 @@ const TtTransformDef tt_transform_AutoAugment = {
     .options = auto_options,
     .size = sizeof(Augment),
     .apply = auto_apply,
+    .random = true,
+};
+
+/* ---- AugMix */
+
+typedef struct AugMix {
+    int64_t severity, mixture_width, chain_depth;
+    double alpha;
+    bool all_ops;
+    int interpolation;
+    TtFloats fill;
+} AugMix;
+
+enum { MAX_WIDTH = 16, PARTIAL = 9 };
+
+/* What the chains draw from; without all_ops only the first PARTIAL, which no corruption benchmark tests. */
+static const unsigned char mix_ops[] = {SHEAR_X,      SHEAR_Y,  TRANSLATE_X, TRANSLATE_Y, ROTATE,   POSTERIZE, SOLARIZE,
+                                        AUTOCONTRAST, EQUALIZE, BRIGHTNESS,  COLOR,       CONTRAST, SHARPNESS};
+
+static const TtOption mix_options[] = {
+    {"severity", TT_OPT_INT, offsetof(AugMix, severity), .def = "3", .flags = TT_OPT_RANGED, .min = 1, .max = 10,
+     .help = "strength of the operations: the first so many steps of ten"},
+    {"mixture_width", TT_OPT_INT, offsetof(AugMix, mixture_width), .def = "3", .flags = TT_OPT_RANGED, .min = 1,
+     .max = MAX_WIDTH, .help = "chains that are mixed"},
+    {"chain_depth", TT_OPT_INT, offsetof(AugMix, chain_depth), .def = "-1", .flags = TT_OPT_RANGED, .min = -1,
+     .max = 100, .help = "operations in a chain; 0 or less: 1 to 3 at random"},
+    {"alpha", TT_OPT_FLOAT, offsetof(AugMix, alpha), .def = "1.0", .flags = TT_OPT_RANGED | TT_OPT_ABOVE_MIN, .min = 0,
+     .max = 1e6, .help = "of the Dirichlet distributions that the weights come from"},
+    {"all_ops", TT_OPT_BOOL, offsetof(AugMix, all_ops), .def = "true",
+     .help = "with brightness, color, contrast and sharpness"},
+    {"interpolation", TT_OPT_ENUM, offsetof(AugMix, interpolation), .def = "bilinear", .choices = TT_WARPS,
+     .help = "filter of the geometric operations"},
+    TT_OPTION_FILL(AugMix, "null"),
+    {0}};
+
+/* Dirichlet(alpha, ..., alpha): gammas divided by their sum. */
+static void dirichlet(TtRng *r, double alpha, int n, double *out)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += out[i] = tt_rng_gamma(r, alpha);
+    for (int i = 0; i < n; i++) out[i] = sum > 0 ? out[i] / sum : 1.0 / n; /* all can underflow for a tiny alpha */
+}
+
+/* sum += weight * picture. */
+static void accumulate(TtImage *sum, const TtImage *im, float weight)
+{
+    enum { CHUNK = 512 };
+    const size_t n = (size_t)im->h * (size_t)im->w * (size_t)im->c, size = tt_dtype_size(im->dtype);
+    float *s = sum->data, x[CHUNK];
+    for (size_t i = 0; i < n; i += CHUNK) {
+        const size_t m = TT_MIN(n - i, (size_t)CHUNK);
+        tt_pixels_load(im->dtype, (const uint8_t *)im->data + i * size, m, x);
+        for (size_t k = 0; k < m; k++) s[i + k] += weight * x[k];
+    }
+}
+
+static TtStatus run_chain(const AugMix *m, TtTransformArgs *a)
+{
+    const int depth = m->chain_depth > 0 ? (int)m->chain_depth : 1 + (int)tt_rng_below(&a->rng, 3);
+    for (int k = 0; k < depth; k++) {
+        const Op op = (Op)mix_ops[tt_rng_below(&a->rng, m->all_ops ? sizeof mix_ops : PARTIAL)];
+        const int i = has_magnitude(op) ? (int)tt_rng_below(&a->rng, (uint64_t)m->severity) : 0;
+        TT_TRY(run_step(a, &mixed, op, 10, i, (TtWarp)m->interpolation, &m->fill));
+    }
+    return TT_OK;
+}
+
+/* The picture and MIXTURE_WIDTH chains of operations on it, in a weighted sum. */
+static TtStatus mix_apply(const void *o, TtTransformArgs *a)
+{
+    const AugMix *m = o;
+    const int h = a->image->h, w = a->image->w, c = a->image->c;
+    const TtDType dtype = a->image->dtype;
+    TtImage *original = &a->scratch->spare[0], *sum = &a->scratch->spare[1];
+    double share[2], weight[MAX_WIDTH];
+    dirichlet(&a->rng, m->alpha, 2, share);
+    dirichlet(&a->rng, m->alpha, (int)m->mixture_width, weight);
+    TT_TRY(tt_image_resize_buffer(original, h, w, c, dtype));
+    TT_TRY(tt_image_resize_buffer(sum, h, w, c, TT_F32));
+    memcpy(original->data, a->image->data, tt_image_bytes(original));
+    memset(sum->data, 0, tt_image_bytes(sum));
+    accumulate(sum, original, (float)share[0]);
+    for (int i = 0; i < m->mixture_width; i++) {
+        memcpy(a->image->data, original->data, tt_image_bytes(original));
+        TT_TRY(run_chain(m, a));
+        accumulate(sum, a->image, (float)(weight[i] * share[1]));
+    }
+    tt_pixels_store(dtype, sum->data, (size_t)h * (size_t)w * (size_t)c, false, a->image->data);
+    return TT_OK;
+}
+
+const TtTransformDef tt_transform_AugMix = {
+    .name = "AugMix",
+    .help = "the picture mixed with several chains of random operations on it",
+    .options = mix_options,
+    .size = sizeof(AugMix),
+    .apply = mix_apply,
     .random = true,
 };

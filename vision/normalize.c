@@ -142,6 +142,24 @@ const TtTransformDef tt_transform_ToDtype = {
     .apply = dtype_apply,
 };
 
+/* The older form, which always scales. */
+static const TtOption convert_options[] = {{"dtype", TT_OPT_ENUM, offsetof(ToDtype, dtype), .def = "float32",
+                                            .choices = "float32|uint8|uint16", .help = "type to convert to"},
+                                           {0}};
+
+static TtStatus convert_apply(const void *o, TtTransformArgs *a)
+{
+    return tt_pixels_to_dtype(a, dtypes[((const ToDtype *)o)->dtype], true);
+}
+
+const TtTransformDef tt_transform_ConvertImageDtype = {
+    .name = "ConvertImageDtype",
+    .help = "ToDtype with scale: true",
+    .options = convert_options,
+    .size = sizeof(ToDtype),
+    .apply = convert_apply,
+};
+
 /* ---- ToImage, PILToTensor, ToPureTensor: pictures are arrays here already */
 
 static const TtOption no_options[] = {{0}};

@@ -28,8 +28,13 @@ const TtRows *tt_rows_of(const char *isa)
 
 const TtRows *tt_rows(void)
 {
-    const TtRows *r = tt_rows_of(tt_cpu_isa());
-    return r ? r : &tt_rows_c;
+    static _Atomic(const TtRows *) chosen; /* every thread that comes early finds the same */
+    const TtRows *r = chosen;
+    if (r) return r;
+    r = tt_rows_of(tt_cpu_isa());
+    if (!r) r = &tt_rows_c;
+    chosen = r;
+    return r;
 }
 
 TtStatus tt_pixels_target(TtTransformArgs *a, int64_t h, int64_t w, int c, TtDType dtype)

@@ -172,9 +172,9 @@ static void resize_u8(const Window *s, size_t readable, const TtTaps *tx, const 
         const int rows = (ty ? ty->end : s->h) - first;
         const size_t skip = (size_t)first * s->stride, row = (size_t)tx->n * (size_t)s->c;
         r->taps_h_u8(src + skip, stride, readable - skip, rows, s->c, tx, ty ? middle : out, row);
-        if (!ty) return;
         src = middle, stride = row;
     }
+    if (!ty) return;
     const size_t n = (size_t)(tx ? tx->n : s->w) * (size_t)s->c;
     for (int y = 0; y < ty->n; y++)
         r->taps_v_u8(src + (size_t)(ty->start[y] - first) * stride, stride, ty->count[y],
@@ -189,9 +189,9 @@ static void resize_f32(const Window *s, const TtTaps *tx, const TtTaps *ty, floa
     if (tx) {
         const size_t row = (size_t)tx->n * (size_t)s->c;
         r->taps_h_f32(src, stride, s->h, s->c, tx, ty ? middle : out, row);
-        if (!ty) return;
         src = middle, stride = row;
     }
+    if (!ty) return;
     const size_t n = (size_t)(tx ? tx->n : s->w) * (size_t)s->c;
     for (int y = 0; y < ty->n; y++)
         r->taps_v_f32(src + (size_t)ty->start[y] * stride, stride, ty->count[y],
@@ -355,4 +355,61 @@ const TtTransformDef tt_transform_Resize = {
     .check = check,
     .apply = apply,
     .out_size = out_size,
+};
+
+/* ---- RandomResize */
+
+typedef struct RandomResize {
+    int64_t min_size, max_size;
+    int interpolation;
+    bool antialias;
+} RandomResize;
+
+static const TtOption random_options[] = {
+    {"min_size", TT_OPT_INT, offsetof(RandomResize, min_size), .flags = TT_OPT_RANGED, .min = 1, .max = 65536,
+     .help = "pixels: least length of the shorter side"},
+    {"max_size", TT_OPT_INT, offsetof(RandomResize, max_size), .flags = TT_OPT_RANGED, .min = 2, .max = 65536,
+     .help = "pixels: the shorter side stays below"},
+    {"interpolation", TT_OPT_ENUM, offsetof(RandomResize, interpolation), .def = "bilinear",
+     .choices = TT_INTERPOLATIONS, .help = "filter"},
+    {"antialias", TT_OPT_BOOL, offsetof(RandomResize, antialias), .def = "true",
+     .help = "widen the filter when reducing"},
+    {0}};
+
+static TtStatus random_check(void *o, const TtNode *node, TtArena *arena)
+{
+    const RandomResize *r = o;
+    if (r->min_size >= r->max_size)
+        return tt_node_fail(tt_node_get(node, "max_size"), "max_size must be greater than min_size (%lld)",
+                            (long long)r->min_size);
+    if (r->interpolation == TT_LANCZOS && !r->antialias)
+        return tt_node_fail(tt_node_get(node, "interpolation"), "lanczos needs antialias: true");
+    return TT_OK;
+}
+
+static TtStatus random_apply(const void *o, TtTransformArgs *a)
+{
+    const RandomResize *r = o;
+    const Resize size = {
+        .size = {1, {r->min_size + (int64_t)tt_rng_below(&a->rng, (uint64_t)(r->max_size - r->min_size))}},
+        .interpolation = r->interpolation,
+        .max_size = TT_NULL_INT,
+        .antialias = r->antialias};
+    return apply(&size, a);
+}
+
+static void random_size(const void *o, int *h, int *w)
+{
+    *h = *w = 0;
+}
+
+const TtTransformDef tt_transform_RandomResize = {
+    .name = "RandomResize",
+    .help = "resize the shorter side to a random size",
+    .options = random_options,
+    .size = sizeof(RandomResize),
+    .check = random_check,
+    .apply = random_apply,
+    .out_size = random_size,
+    .random = true,
 };

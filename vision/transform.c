@@ -183,6 +183,7 @@ bool tt_transform_chain_normalize(const TtTransformChain *c, float mean[3], floa
 void tt_transform_scratch_free(TtTransformScratch *s)
 {
     tt_image_free(&s->image);
+    for (int i = 0; i < TT_COUNT(s->spare); i++) tt_image_free(&s->spare[i]);
     tt_arena_free(&s->arena);
     tt_free(s->table);
     *s = (TtTransformScratch){0};

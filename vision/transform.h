@@ -14,9 +14,10 @@
 
 /* Buffers of one worker, reused from sample to sample. */
 typedef struct TtTransformScratch {
-    TtImage image; /* a second picture to write into; transforms swap it with the sample's */
-    TtArena arena; /* emptied by the chain after each sample */
-    void *table;   /* resize coefficients and the like; owned, grown by the transforms */
+    TtImage image;    /* a second picture to write into; transforms swap it with the sample's */
+    TtImage spare[2]; /* for transforms that run others and keep pictures meanwhile (AugMix) */
+    TtArena arena;    /* emptied by the chain after each sample */
+    void *table;      /* resize coefficients and the like; owned, grown by the transforms */
     size_t table_capacity;
 } TtTransformScratch;
 void tt_transform_scratch_free(TtTransformScratch *s);
