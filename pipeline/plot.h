@@ -19,14 +19,14 @@ TtStatus tt_plot_save(const TtPlot *p, const char *path) TT_NODISCARD; /* whole 
 
 /* ---- curves */
 
-typedef enum TtMark { TT_MARK_NONE, TT_MARK_MIN, TT_MARK_MAX } TtMark;
+typedef enum TtBest { TT_BEST_NONE, TT_BEST_MIN, TT_BEST_MAX } TtBest;
 
 typedef struct TtLine {
     const char *name;
     const double *x, *y; /* x ascending */
     int64_t n;
     double smooth; /* 0: as it is; in (0,1), such as 0.9: a smooth line is drawn over it */
-    TtMark mark;   /* point out the smallest or the largest value */
+    TtBest best;   /* point out the smallest or the largest value */
 } TtLine;
 
 typedef struct TtChart {
@@ -78,8 +78,7 @@ typedef struct TtGridPlot {
 } TtGridPlot;
 TtStatus tt_plot_grid(const TtGridPlot *g, TtPlot *out) TT_NODISCARD;
 
-/* Undo Normalize: OUT (h,w,3) = clip(x * std + mean) as 8 bits, from X (h,w,3). MEAN and STD are 3 values each; NULL
- * stretches the picture's own smallest and largest value to 0 and 255. */
-void tt_plot_pixels(const float *x, int h, int w, const double *mean, const double *std, uint8_t *out);
+/* Undo Normalize: OUT (h,w,3) = clip(x * std + mean, 0, 1) as 8 bits, from X (h,w,3). Not finite: black. */
+void tt_plot_pixels(const float *x, int h, int w, const float mean[3], const float std[3], uint8_t *out);
 
 #endif

@@ -248,12 +248,12 @@ static void name_value(const TtChart *c, double v, char out[32])
 }
 
 /* A ring around the best value, with its number. */
-static void draw_mark(TtCanvas *c, const TtChart *chart, const Axis *x, const Axis *y, const TtLine *l, uint32_t colour)
+static void draw_best(TtCanvas *c, const TtChart *chart, const Axis *x, const Axis *y, const TtLine *l, uint32_t colour)
 {
     int64_t best = -1;
-    for (int64_t i = 0; l->mark != TT_MARK_NONE && i < l->n; i++)
+    for (int64_t i = 0; l->best != TT_BEST_NONE && i < l->n; i++)
         if (!isnan(place(x, l->x[i])) && !isnan(place(y, l->y[i])) &&
-            (best < 0 || (l->mark == TT_MARK_MAX ? l->y[i] > l->y[best] : l->y[i] < l->y[best])))
+            (best < 0 || (l->best == TT_BEST_MAX ? l->y[i] > l->y[best] : l->y[i] < l->y[best])))
             best = i;
     if (best < 0) return;
     double px = place(x, l->x[best]), py = place(y, l->y[best]);
@@ -263,7 +263,7 @@ static void draw_mark(TtCanvas *c, const TtChart *chart, const Axis *x, const Ax
     name_value(chart, l->y[best], value);
     snprintf(text, sizeof text, "best %s", value);
     TtWords how = {.size = 12, .bold = true, .colour = colour, .align = TT_CENTRE, .halo = true};
-    double half = tt_canvas_text_width(c, text, &how) / 2, ty = l->mark == TT_MARK_MAX ? py + 22 : py - 13;
+    double half = tt_canvas_text_width(c, text, &how) / 2, ty = l->best == TT_BEST_MAX ? py + 22 : py - 13;
     if (ty < y->to + 14) ty = py + 22;
     if (ty > y->from - 6) ty = py - 13;
     tt_canvas_text(c, TT_MIN(TT_MAX(px, x->from + half + 4), x->to - half - 4), ty, text, &how);
@@ -337,7 +337,7 @@ TtStatus tt_plot_chart(const TtChart *chart, TtPlot *out)
         draw_line(&c, &x, &y, l, tt_canvas_line_colour(i));
         for (int64_t k = 0; k < l->n && !some; k++) some = !isnan(place(&x, l->x[k])) && !isnan(place(&y, l->y[k]));
     }
-    for (int i = 0; i < chart->n; i++) draw_mark(&c, chart, &x, &y, &chart->lines[i], tt_canvas_line_colour(i));
+    for (int i = 0; i < chart->n; i++) draw_best(&c, chart, &x, &y, &chart->lines[i], tt_canvas_line_colour(i));
     if (!some)
         tt_canvas_text(&c, (x.from + x.to) / 2, (y.from + y.to) / 2, "no data yet",
                        &(TtWords){.size = 15, .align = TT_CENTRE, .colour = TT_INK_SOFT});

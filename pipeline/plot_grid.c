@@ -78,14 +78,11 @@ TtStatus tt_plot_grid(const TtGridPlot *g, TtPlot *out)
     return tt_canvas_finish(&c, out);
 }
 
-void tt_plot_pixels(const float *x, int h, int w, const double *mean, const double *std, uint8_t *out)
+void tt_plot_pixels(const float *x, int h, int w, const float mean[3], const float std[3], uint8_t *out)
 {
     size_t n = (size_t)h * (size_t)w * 3;
-    double lo = INFINITY, hi = -INFINITY;
-    for (size_t i = 0; i < n && !mean; i++)
-        if (isfinite(x[i])) lo = TT_MIN(lo, (double)x[i]), hi = TT_MAX(hi, (double)x[i]);
     for (size_t i = 0; i < n; i++) {
-        double v = mean ? x[i] * std[i % 3] + mean[i % 3] : hi > lo ? (x[i] - lo) / (hi - lo) : 0;
-        out[i] = isfinite(v) ? (uint8_t)lrint(TT_MIN(TT_MAX(v, 0), 1) * 255) : 0;
+        float v = x[i] * std[i % 3] + mean[i % 3];
+        out[i] = isfinite(v) ? (uint8_t)lrintf(TT_MIN(TT_MAX(v, 0), 1) * 255) : 0;
     }
 }

@@ -8,6 +8,7 @@
 #include "pipeline/evaluate.h"
 #include "pipeline/json.h"
 #include "pipeline/metrics.h"
+#include "pipeline/pictures.h"
 #include "pipeline/progress.h"
 #include "pipeline/runinfo.h"
 #include "pipeline/tensorboard.h"
@@ -83,8 +84,8 @@ TtStatus tt_report_open(TtTrainer *t, const TtTrainerOptions *o, bool resumed, T
     if (l->tensorboard) {
         TT_TRY(tt_tensorboard_open(tt_arena_printf(&t->arena, "%s/tb", t->run_dir), t->step + 1, &r->tensorboard));
         if (!resumed) {
-            char *text = tt_arena_printf(&t->arena, "```yaml\n%.*s\n```", (int)t->config->size, t->config->bytes);
-            note(r, tt_tensorboard_text(r->tensorboard, "config", 0, text));
+            char *text = tt_arena_strndup(&t->arena, t->config->bytes, t->config->size);
+            note(r, tt_tensorboard_code(r->tensorboard, "config", 0, text));
         }
     }
     print_start(t, resumed);
@@ -116,11 +117,10 @@ static void show_progress(TtTrainer *t, const TtStepResult *s, bool line)
                         .grad_norm = s->grad_norm,
                         .memory = tt_memory_resident(),
                         .eta = eta(t)};
-    tt_progress_format(&p, text);
     if (tt_console_has_bar(r->console))
-        tt_console_bar(r->console, text);
+        tt_console_bar(r->console, tt_progress_fit(&p, tt_console_width(r->console), text));
     else if (line)
-        tt_console_print(r->console, "%s", text);
+        tt_console_print(r->console, "%s", tt_progress_format(&p, text));
 }
 
 /* The mean over the interval, and what this machine did in it. */
@@ -185,7 +185,7 @@ void tt_report_step(TtTrainer *t, const TtStepResult *s)
 
 TtStatus tt_report_first_batch(TtTrainer *t, const TtBatch *b)
 {
-    (void)t, (void)b;
+    note(t->report, tt_pictures_first_batch(t, b, t->report->tensorboard));
     return TT_OK;
 }
 
@@ -194,7 +194,8 @@ TtStatus tt_report_first_batch(TtTrainer *t, const TtBatch *b)
 void tt_report_val_progress(TtTrainer *t, int64_t step, int64_t steps)
 {
     char text[TT_PROGRESS_TEXT];
-    snprintf(text, sizeof text, "val [%lld/%lld %d%%]", (long long)step, (long long)steps, (int)(100 * step / steps));
+    snprintf(text, sizeof text, "val %lld [%lld/%lld %d%%]", (long long)((t->step - 1) / t->session.steps_per_epoch),
+             (long long)step, (long long)steps, (int)(100 * step / steps));
     tt_console_bar(t->report->console, text);
 }
 
@@ -229,6 +230,7 @@ void tt_report_validation(TtTrainer *t, const TtValidation *v)
                      (long long)((t->step - 1) / t->session.steps_per_epoch), (long long)t->step, v->loss,
                      100 * tt_class_stats_acc1(&v->stats), top5, (long long)v->samples, v->seconds,
                      t->ema ? "  (moving average)" : "");
+    note(r, tt_pictures_validation(t, v, r->metrics, r->tensorboard));
 }
 
 /* ---- status and end */
