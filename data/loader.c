@@ -189,7 +189,7 @@ void tt_loader_close(TtLoader *l)
 /* With the lock held. */
 static void start_at(TtLoader *l, int64_t epoch, int64_t step)
 {
-    l->at_epoch = l->plan_epoch = epoch;
+    l->at_epoch = l->plan_epoch = l->asked_epoch = epoch;
     l->at_step = l->plan_step = step;
     if (step == l->steps) l->plan_epoch++, l->plan_step = 0;
     l->running = true;
@@ -285,10 +285,13 @@ TtStatus tt_loader_next(TtLoader *l, TtBatch **out)
     if (!l->running) start_at(l, 0, 0);
     TtStatus st = TT_OK;
     bool end = l->at_step == l->steps && l->status == TT_OK && !l->interrupted;
-    if (end)
+    if (end) {
         l->at_epoch++, l->at_step = 0;
-    else
+    } else {
+        if (l->asked_epoch < l->at_epoch) pthread_cond_broadcast(&l->work);
+        l->asked_epoch = l->at_epoch;
         st = wait_ready(l);
+    }
     if (st == TT_OK && l->status != TT_OK) st = tt_error_set(l->status, l->message, l->origin);
     if (st == TT_OK && !end) {
         b = l->head;

@@ -45,6 +45,8 @@ typedef struct TtLoaderOptions {
     int num_workers;              /* 1 or more; use tt_loader_auto_workers for `auto` */
     int prefetch_factor;          /* batches ready or in work, per worker (at least 1); large ones are also bounded
                                      by memory: 2 GiB, but two batches in any case */
+    bool stop_at_end;             /* do not prefetch beyond the epoch's end until the next epoch is asked for
+                                     (validation, which would throw it away or let it lie in memory) */
     bool skip_errors;             /* on_error: skip */
     int64_t max_errors;           /* with skip: the run fails on one more; negative: no bound */
     const char *bad_samples_path; /* bad_samples.tsv to append to, or NULL. Samples that it lists already (from before

@@ -79,6 +79,7 @@ struct TtLoader {
     bool stop, running, interrupted, planning;
     int64_t plan_epoch, plan_step; /* of the next batch to put into the queue */
     int64_t at_epoch, at_step;     /* of the next batch to deliver */
+    int64_t asked_epoch;           /* the newest that was asked for; with stop_at_end none after it is prepared */
     Batch *head, *tail;            /* the queue */
     int queued;
     size_t batch_bytes; /* of the last batch whose size became known */

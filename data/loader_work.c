@@ -123,6 +123,7 @@ static void fail_batch(TtLoader *l, Batch *b, int slot, TtStatus st)
 static bool can_issue(const TtLoader *l)
 {
     if (l->planning || !l->running || l->status != TT_OK || l->queued >= l->depth) return false;
+    if (l->o.stop_at_end && l->plan_epoch > l->asked_epoch) return false;
     return l->queued < 2 || (size_t)(l->queued + 1) * l->batch_bytes <= MOST_QUEUED_BYTES;
 }
 

@@ -142,6 +142,7 @@ static TtStatus open_loader(TtSession *s, bool train)
         .seed = (uint64_t)c->seed,
         .batch_size = (int)batch,
         .drop_last = train && c->data.drop_last,
+        .stop_at_end = !train,
         .num_workers = s->num_workers,
         .prefetch_factor = (int)c->data.prefetch_factor,
         .skip_errors = c->data.on_error == TT_ON_ERROR_SKIP,

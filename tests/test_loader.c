@@ -158,6 +158,35 @@ static void test_seek_is_cheap(void **state)
     finish(&f);
 }
 
+static void test_stop_at_end(void **state)
+{
+    for (int stop = 0; stop < 2; stop++) {
+        Fake fake = fake_set();
+        Fixture f;
+        prepare(&f, &fake, 24, TT_SAMPLER_RANDOM);
+        f.o.stop_at_end = stop;
+        open_loader(&f);
+        for (int epoch = 0; epoch < 3; epoch++) {
+            for (int step = 0; step < 3; step++) tt_loader_release(f.l, next(&f));
+            assert_null(next(&f));
+            int reads = 24 * (epoch + 1);
+            sleep_us(10000);
+            for (int i = 0; i < 2000 && !stop && atomic_load(&fake.reads) <= reads; i++) sleep_us(1000);
+            if (stop)
+                assert_int_equal(atomic_load(&fake.reads), reads);
+            else
+                assert_true(atomic_load(&fake.reads) > reads);
+        }
+        assert_int_equal(tt_loader_seek(f.l, 0, 0), TT_OK); /* without asking for the end: as validation does */
+        for (int step = 0; step < 3; step++) tt_loader_release(f.l, next(&f));
+        assert_int_equal(tt_loader_seek(f.l, 0, 0), TT_OK);
+        TtBatch *b = next(&f);
+        assert_int_equal(b->epoch, 0);
+        assert_int_equal(b->step, 0);
+        finish(&f);
+    }
+}
+
 static void test_ranks(void **state)
 {
     Fake fake = fake_set();
@@ -350,7 +379,8 @@ static void test_no_leak(void **state)
         if (epoch == 300) before = resident_kb();
         while ((b = next(&f))) tt_loader_release(f.l, b);
     }
-#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory for a while, and looks for leaks itself */
+/* AddressSanitizer keeps freed memory for a while, and looks for leaks itself. */
+#ifndef __SANITIZE_ADDRESS__
     assert_true(resident_kb() - before < 1024); /* 2700 epochs of 3 batches of 2 KB would be 16 MB */
 #endif
     finish(&f);
@@ -361,10 +391,9 @@ static void test_no_leak(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_content),       TEST(test_workers_agree), TEST(test_drop_last),
-        TEST(test_seek),          TEST(test_seek_is_cheap), TEST(test_ranks),
-        TEST(test_channels),      TEST(test_targets),       TEST(test_stall_and_interrupt),
-        TEST(test_close_in_work), TEST(test_no_leak),
+        TEST(test_content),       TEST(test_workers_agree),       TEST(test_drop_last),     TEST(test_seek),
+        TEST(test_seek_is_cheap), TEST(test_stop_at_end),         TEST(test_ranks),         TEST(test_channels),
+        TEST(test_targets),       TEST(test_stall_and_interrupt), TEST(test_close_in_work), TEST(test_no_leak),
     };
     return cmocka_run_group_tests_name("loader", tests, NULL, NULL);
 }
