@@ -144,8 +144,7 @@ static TtStatus run(Predict *p)
     for (int64_t step = 0; step < steps; step++) {
         TtBatch *b;
         TT_TRY(tt_loader_next(p->loader, &b));
-        TtNetInput in = {
-            .n = b->n, .h = (int)b->x.shape.dims[1], .w = (int)b->x.shape.dims[2], .x = b->x.data, .labels = b->labels};
+        TtNetInput in = {.n = b->n, .h = (int)b->x.shape.dims[1], .w = (int)b->x.shape.dims[2], .x = b->x.data};
         TtNetOutput o;
         TtStatus st = tt_net_run(p->s.net, false, &in, &(TtStepInfo){0}, &o);
         for (int i = 0; st == TT_OK && i < b->n; i++) {
@@ -191,7 +190,7 @@ TtStatus tt_predict(const TtConfig *c, const TtPredictOptions *o, int n_inputs, 
 {
     Predict p = {.o = o};
     TtStatus st = tt_session_parse(c, &p.s);
-    p.s.model.weights = NULL;
+    p.s.model.weights = NULL, p.s.no_loss = true;
     if (st == TT_OK) st = open_loader(&p, n_inputs, inputs);
     if (st == TT_OK) find_names(&p);
     if (st == TT_OK) st = tt_session_open_net(&p.s);

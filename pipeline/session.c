@@ -186,7 +186,7 @@ TtStatus tt_session_open_net(TtSession *s)
     omp_set_num_threads(s->threads);
     TtNetOptions o = {
         .model = &s->model,
-        .loss = &s->loss,
+        .loss = s->no_loss ? NULL : &s->loss,
         .bf16 = c->trainer.precision == TT_PRECISION_BF16,
         .no_fusion = !c->trainer.fusion,
         .program = {.no_plan = !c->trainer.planning, .reference = c->trainer.reference, .poison = c->trainer.poison},

@@ -16,6 +16,7 @@ typedef struct TtSession {
     TtArena arena;
     TtModel model;
     TtLoss loss;
+    bool no_loss; /* logits only: set before tt_session_open_net (predict has no labels) */
     TtOptimizerConfig optimizer;
     TtScheduler *scheduler;
     TtTransformChain train_transforms, val_transforms;

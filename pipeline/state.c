@@ -228,6 +228,12 @@ static TtStatus take_state(TtTrainer *t, const char *path, const json_t *o)
                        "%s: the data gives %lld steps an epoch, the run was started with %lld: the training set has "
                        "changed; restore it, or --overwrite to begin anew",
                        t->run_dir, (long long)t->session.steps_per_epoch, (long long)per_epoch);
+    int64_t total = integer(o, "total_steps", t->session.total_steps);
+    if (total != t->session.total_steps)
+        tt_warn("the run was planned for %lld steps and is now for %lld: schedules that depend on its length go on "
+                "along the "
+                "new one",
+                (long long)total, (long long)t->session.total_steps);
     return tt_scheduler_restore(t->session.scheduler, json_object_get(o, "scheduler"));
 }
 

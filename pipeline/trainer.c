@@ -208,7 +208,7 @@ static TtStatus open_run(TtTrainer *t, const TtTrainerOptions *o, bool *complete
     TT_TRY(tt_trainer_restore(t, o->resume, &resumed));
     *complete = resumed && (t->step >= s->total_steps || t->stopped_early);
     t->first_step = t->step;
-    return tt_report_open(t, o, resumed, &t->report);
+    return *complete ? TT_OK : tt_report_open(t, o, resumed, &t->report);
 }
 
 void tt_trainer_release(TtTrainer *t)

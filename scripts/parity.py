@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Train the same network with ttrain and with PyTorch and compare; then read everything that ttrain wrote with the
+packages that people use: torch, safetensors, tensorboard.
+
+    parity.py [--ttrain build/ttrain] [CASE ...]
+
+Both sides get the same initial weights, the same PNG files in the same order and the same hyper-parameters. Compared are
+the loss and the learning rate of every step, every tensor of the final state dict, and the evaluation of the final weights.
+Rates are low on purpose: batch norm on small batches amplifies rounding, and updates are compared relative to their size.
+Needs torch, torchvision, safetensors, tensorboard, numpy, pillow, pyyaml.
+"""
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+import torchvision
+import yaml
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+MEAN, STD = [0.5, 0.45, 0.4], [0.25, 0.25, 0.3]
+CLASSES = ["a", "b", "c"]
+SGD = {"name": "sgd", "lr": 2e-5, "momentum": 0.9}
+
+# name, model, optimizer, extra config, batch, steps, limit on the update's relative error
+CASES = {
+    "resnet18": ({"name": "resnet18"}, SGD, {}, 8, 6, 0.1),
+    "resnet50": ({"name": "resnet50"}, {"name": "adamw", "lr": 1e-6, "weight_decay": 0.1}, {}, 6, 4, 0.25),
+    "resnext50": ({"name": "resnext50_32x4d"}, SGD, {}, 4, 3, 0.2),
+    "nesterov-cosine": ({"name": "resnet18"}, dict(SGD, nesterov=True, weight_decay=0.05),
+                        {"scheduler": {"name": "cosine", "warmup_steps": 2}}, 8, 6, 0.1),
+    "rmsprop": ({"name": "resnet18"}, {"name": "rmsprop", "lr": 1e-6, "eps": 0.03, "momentum": 0.9}, {}, 8, 5, 0.2),
+    "accumulate-clip": ({"name": "resnet18"}, dict(SGD, lr=1e-3),
+                        {"trainer": {"grad_accum_steps": 2, "clip_grad_norm": 1.0}}, 8, 5, 0.1),
+    "smoothing-adam": ({"name": "resnet18"}, {"name": "adam", "lr": 5e-6, "amsgrad": True},
+                       {"loss": {"name": "cross_entropy", "label_smoothing": 0.1}}, 8, 5, 0.1),
+}
+
+
+def write_pictures(folder, count, seed):
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        label = i % len(CLASSES)
+        coarse = rng.integers(0, 256, (9, 9, 3), dtype=np.uint8)
+        picture = np.asarray(Image.fromarray(coarse).resize((64, 64), Image.BICUBIC)).astype(int)
+        picture[:, :, label] = np.clip(picture[:, :, label] + 60, 0, 255)
+        (folder / CLASSES[label]).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture.astype(np.uint8)).save(folder / CLASSES[label] / f"{i:03}.png")
+
+
+def read_pictures(folder):
+    mean, std = torch.tensor(MEAN).view(3, 1, 1), torch.tensor(STD).view(3, 1, 1)
+    pairs = []
+    for path, label in torchvision.datasets.ImageFolder(str(folder)).samples:
+        x = torch.from_numpy(np.array(Image.open(path).convert("RGB"))).permute(2, 0, 1).float() / 255
+        pairs.append(((x - mean) / std, label))
+    return torch.stack([x for x, _ in pairs]), torch.tensor([y for _, y in pairs])
+
+
+def build(model):
+    torch.manual_seed(0)
+    args = dict(model, num_classes=len(CLASSES))
+    return getattr(torchvision.models, args.pop("name"))(weights=None, **args)
+
+
+def make_optimizer(net, spec):
+    spec = dict(spec)
+    kinds = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "rmsprop": torch.optim.RMSprop}
+    return kinds[spec.pop("name")](net.parameters(), **spec)
+
+
+def train_torch(net, x, y, case):
+    _, spec, extra, batch, steps, _ = case
+    optimizer = make_optimizer(net, spec)
+    trainer, smoothing = extra.get("trainer", {}), extra.get("loss", {}).get("label_smoothing", 0.0)
+    accum, warm = trainer.get("grad_accum_steps", 1), extra.get("scheduler", {}).get("warmup_steps", 0)
+    per_epoch, losses, rates = len(x) // batch, [], []
+    net.train()
+    for t in range(steps):
+        lr = spec["lr"]
+        if "scheduler" in extra:
+            lr = lr * (t + 1) / warm if t < warm else lr * (1 + math.cos(math.pi * (t - warm) / (steps - warm))) / 2
+        optimizer.param_groups[0]["lr"] = lr
+        optimizer.zero_grad()
+        start, micro, total = t % per_epoch * batch, batch // accum, 0.0
+        for first in range(start, start + batch, micro):
+            loss = F.cross_entropy(net(x[first : first + micro]), y[first : first + micro], label_smoothing=smoothing)
+            (loss / accum).backward()
+            total += loss.item() / accum
+        if "clip_grad_norm" in trainer:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), trainer["clip_grad_norm"])
+        optimizer.step()
+        losses.append(total)
+        rates.append(lr)
+    return losses, rates
+
+
+def run(ttrain, *args, cwd):
+    p = subprocess.run([ttrain, *map(str, args)], cwd=cwd, capture_output=True, text=True)
+    if p.returncode:
+        raise RuntimeError(f"ttrain {' '.join(map(str, args))}: status {p.returncode}\n{p.stderr[-2000:]}")
+    return p.stdout
+
+
+def write_config(folder, case, samples):
+    model, spec, extra, batch, steps, _ = case
+    normalize = [{"Normalize": {"mean": MEAN, "std": STD}}]
+    config = {
+        "name": "parity", "output_dir": "run", "seed": 0, "device": "cpu", "resume": "never",
+        "model": dict(model, num_classes=len(CLASSES), weights="init.safetensors"),
+        "data": {"train": {"type": "image_folder", "path": "train"}, "val": {"type": "image_folder", "path": "val"},
+                 "global_batch_size": batch, "num_workers": 2, "shuffle": False},
+        "transforms": {"train": normalize, "val": normalize},
+        "loss": extra.get("loss", {"name": "cross_entropy"}), "optimizer": spec, "scheduler": extra.get("scheduler"),
+        "trainer": dict(extra.get("trainer", {}), epochs=math.ceil(steps / (samples // batch)), max_steps=steps),
+        "checkpoint": {"monitor": "val/loss", "mode": "min"}, "logging": {"interval": 1},
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+
+def compare(name, case, folder, ttrain):
+    problems, limit = [], case[5]
+    for split, count, seed in (("train", 26, 1), ("val", 9, 2)):
+        write_pictures(folder / split, count, seed)
+    x, y = read_pictures(folder / "train")
+    net = build(case[0])
+    start = {k: v.clone() for k, v in net.state_dict().items()}
+    save_file(start, folder / "init.safetensors")
+    losses, rates = train_torch(net, x, y, case)
+    write_config(folder, case, len(x))
+    run(ttrain, "train", "config.yaml", cwd=folder)
+
+    events = [json.loads(line) for line in (folder / "run/metrics.jsonl").read_text().splitlines()]
+    train = [e for e in events if e["event"] == "train"]
+    if [e["step"] for e in train] != list(range(1, case[4] + 1)):
+        return [f"steps {[e['step'] for e in train]}"], {}
+    loss_err = max(abs(e["train/loss"] - l) / abs(l) for e, l in zip(train, losses))
+    lr_err = max(abs(e["lr"] - r) / r for e, r in zip(train, rates))
+
+    path = folder / "run/checkpoints/last/model.safetensors"
+    state, update_err = load_file(path), 0.0
+    for key, want in net.state_dict().items():
+        if key not in state or state[key].shape != want.shape:
+            problems.append(f"{key} is missing or has another shape")
+        elif not want.is_floating_point():
+            if not torch.equal(state[key], want):
+                problems.append(f"{key} is {state[key]}, expected {want}")
+        else:
+            floor = 1e-5 * want.norm() + 1e-6 * math.sqrt(want.numel())
+            update_err = max(update_err, ((state[key] - want).norm() / max((want - start[key]).norm(), floor)).item())
+    net.load_state_dict(state, strict=True)
+    vx, vy = read_pictures(folder / "val")
+    with torch.no_grad():
+        smoothing = case[2].get("loss", {}).get("label_smoothing", 0.0)
+        want = F.cross_entropy(net.eval()(vx), vy, label_smoothing=smoothing).item()
+    got = json.loads(run(ttrain, "eval", "config.yaml", "--weights", path, cwd=folder))["val/loss"]
+    torch.save(net.state_dict(), folder / "torch.pth")
+    again = json.loads(run(ttrain, "eval", "config.yaml", "--weights", "torch.pth", cwd=folder))["val/loss"]
+    eval_err = max(abs(got - want), abs(again - want)) / want
+    for what, value, bound in (("loss", loss_err, 2e-3), ("lr", lr_err, 1e-5), ("update", update_err, limit), ("eval", eval_err, 1e-3)):
+        if not value <= bound:
+            problems.append(f"{what} error {value:.2e}, limit {bound:.0e}")
+    return problems, {"loss": loss_err, "lr": lr_err, "update": update_err, "eval": eval_err}
+
+
+def check_tensorboard(folder, steps):
+    checker = Path(__file__).resolve().parent / "check_tensorboard.py"
+    p = subprocess.run([sys.executable, checker, folder / "run/tb", f"train/loss=1-{steps}"], capture_output=True, text=True)
+    return [] if p.returncode == 0 else [f"tensorboard: {p.stderr[-300:]}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compare ttrain with PyTorch.")
+    parser.add_argument("--ttrain", default="build/ttrain")
+    parser.add_argument("cases", nargs="*", default=list(CASES))
+    options = parser.parse_args()
+    ttrain, failed = str(Path(options.ttrain).resolve()), 0
+    for name in options.cases:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                problems, errors = compare(name, CASES[name], Path(folder), ttrain)
+                problems += check_tensorboard(Path(folder), CASES[name][4])
+            except RuntimeError as error:
+                problems, errors = [str(error)], {}
+        failed += bool(problems)
+        print(name, "FAIL" if problems else "ok", *(f"{k}_err={v:.1e}" for k, v in errors.items()), flush=True)
+        for problem in problems:
+            print("  " + problem, file=sys.stderr)
+    print(f"{len(options.cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
