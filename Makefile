@@ -86,6 +86,14 @@ $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
 	$(CC) -std=c11 -O2 -I$(B)/gen $(SAN_FLAGS) -c -o $@ $<
 
+# The commit that is built, for env.json; written only when it is another one.
+$(B)/gen/pipeline/commit.h: FORCE
+	@mkdir -p $(@D)
+	@echo "#define TT_COMMIT \"$$(git describe --always --dirty --abbrev=12 2>/dev/null)\"" >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/obj/pipeline/runinfo.o: $(B)/gen/pipeline/commit.h
+FORCE:
+
 $(B)/tests/test_ops: $(OPTEST_OBJS)
 $(B)/tests/%: $(B)/obj/tests/%.o $(SUPPORT_OBJS) $(LIB)
 	@mkdir -p $(@D)
@@ -99,7 +107,7 @@ $(TOOLS): $(B)/tests/%: $(B)/obj/tests/tools/%.o $(LIB)
 
 tests: $(TESTS) $(TOOLS)
 
-.PHONY: all tests
+.PHONY: all tests FORCE
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 

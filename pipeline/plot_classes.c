@@ -85,7 +85,7 @@ static Layout lay_out(const TtConfusion *m)
     for (int i = 0; i < m->classes; i++)
         l.names =
             TT_MAX(l.names, tt_canvas_measure(class_name(m->names, i, buf), &(TtWords){.size = l.size, .room = 150}));
-    l.slanted = l.names > cell - 4;
+    l.slanted = l.names > cell - 8;
     l.left = 44 + l.names + 10;
     l.top = tt_canvas_heading_height(m->title, m->subtitle) + 16;
     return l;
