@@ -117,9 +117,11 @@ static void show_progress(TtTrainer *t, const TtStepResult *s, bool line)
                         .grad_norm = s->grad_norm,
                         .memory = tt_memory_resident(),
                         .eta = eta(t)};
-    if (tt_console_has_bar(r->console))
+    /* The bar is for now; a line is for later, in train.log too. */
+    if (tt_console_has_bar(r->console)) {
         tt_console_bar(r->console, tt_progress_fit(&p, tt_console_width(r->console), text));
-    else if (line)
+        if (line) tt_console_log(r->console, "%s", tt_progress_format(&p, text));
+    } else if (line)
         tt_console_print(r->console, "%s", tt_progress_format(&p, text));
 }
 
@@ -226,6 +228,7 @@ void tt_report_validation(TtTrainer *t, const TtValidation *v)
     json_decref(row);
     char top5[48] = "";
     if (v->stats.classes > 5) snprintf(top5, sizeof top5, "  acc5 %.2f %%", 100 * tt_class_stats_acc5(&v->stats));
+    tt_console_clear(r->console);
     tt_console_print(r->console, "val   %lld step %lld  loss %.4f  acc1 %.2f %%%s  %lld samples in %.1f s%s",
                      (long long)((t->step - 1) / t->session.steps_per_epoch), (long long)t->step, v->loss,
                      100 * tt_class_stats_acc1(&v->stats), top5, (long long)v->samples, v->seconds,
@@ -256,6 +259,9 @@ void tt_report_close(TtTrainer *t, TtStatus status)
     TtReport *r = t->report;
     if (!r) return;
     char duration[32];
+    if (r->console) tt_console_clear(r->console);
+    /* The process prints it as it ends, when there is no console any more. */
+    if (r->console && status != TT_OK) tt_console_log(r->console, "exit %d: %s", (int)status, tt_error_message());
     if (r->console && status == TT_OK && t->step >= t->first_step) {
         if (!isnan(t->best))
             tt_console_print(r->console, "done: %lld steps in %s; best %s %.6g at step %lld; %s", (long long)t->step,
