@@ -80,10 +80,15 @@ TtStatus tt_args_parse(int argc, char **argv, const TtFlag *flags, const char *u
     return TT_OK;
 }
 
-TtStatus tt_args_config(const TtArgs *a, TtConfig **out)
+TtStatus tt_args_config(const TtArgs *a, bool takes_inputs, TtConfig **out)
 {
     if (!a->config)
         return TT_FAIL(TT_ECONFIG, "no config given: ttrain CONFIG.yaml [key=value ...]; --help tells more");
+    if (a->n_inputs && !takes_inputs)
+        return TT_FAIL(TT_ECONFIG,
+                       "argument '%s': not understood; an override is key=value in one word, such as "
+                       "optimizer.lr=0.1",
+                       a->inputs[0]);
     return tt_config_load(a->config, a->n_overrides, a->overrides, out);
 }
 

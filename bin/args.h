@@ -24,8 +24,9 @@ typedef struct TtArgs {
 /* Parse what follows the command's name (argv[0]). Words that look like key=value are overrides unless a file of that
  * name exists and a config has been seen already; `--` ends flags and overrides. */
 TtStatus tt_args_parse(int argc, char **argv, const TtFlag *flags, const char *usage, TtArgs *out) TT_NODISCARD;
-/* Load the config with the overrides; the config is required. */
-TtStatus tt_args_config(const TtArgs *a, TtConfig **out) TT_NODISCARD;
+/* Load the config with the overrides; the config is required. Unless the command TAKES_INPUTS, another word is an error:
+ * most likely an override gone wrong. */
+TtStatus tt_args_config(const TtArgs *a, bool takes_inputs, TtConfig **out) TT_NODISCARD;
 void tt_args_free(TtArgs *a);
 /* Print the error, if any, as the first line of stderr that a scheduler's log shows, and return the exit code. */
 int tt_args_exit(TtStatus s);

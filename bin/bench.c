@@ -27,7 +27,7 @@ int tt_cmd_bench(int argc, char **argv)
     }
     s = tt_args_parse(help ? argc : argc - 1, help ? argv : argv + 1, flags, usage, &a);
     if (s == TT_OK && !a.help && o.steps < 1) s = TT_FAIL(TT_ECONFIG, "--steps must be at least 1");
-    if (s == TT_OK && !a.help) s = tt_args_config(&a, &c);
+    if (s == TT_OK && !a.help) s = tt_args_config(&a, false, &c);
     if (s == TT_OK && !a.help) s = step ? tt_bench_step(c, &o) : tt_bench_data(c, &o);
     tt_config_free(c);
     tt_args_free(&a);

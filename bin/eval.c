@@ -21,7 +21,7 @@ int tt_cmd_eval(int argc, char **argv)
     TtConfig *c = NULL;
     json_t *metrics = NULL;
     TtStatus s = tt_args_parse(argc, argv, flags, usage, &a);
-    if (s == TT_OK && !a.help) s = tt_args_config(&a, &c);
+    if (s == TT_OK && !a.help) s = tt_args_config(&a, false, &c);
     if (s == TT_OK && !a.help) s = tt_evaluate(c, weights, &metrics);
     if (metrics) {
         char *line = tt_json_line(metrics);

@@ -33,7 +33,7 @@ int tt_cmd_predict(int argc, char **argv)
         if (s == TT_OK && o.top_k < 1) s = TT_FAIL(TT_ECONFIG, "--top-k must be at least 1");
         if (s == TT_OK && a.n_inputs == 0)
             s = TT_FAIL(TT_ECONFIG, "no pictures given: ttrain predict CONFIG --weights FILE INPUT...");
-        if (s == TT_OK) s = tt_args_config(&a, &c);
+        if (s == TT_OK) s = tt_args_config(&a, true, &c);
         if (s == TT_OK) s = tt_predict(c, &o, a.n_inputs, a.inputs);
     }
     tt_config_free(c);

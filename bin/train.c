@@ -26,7 +26,7 @@ int tt_cmd_train(int argc, char **argv)
     TtArgs a;
     TtConfig *c = NULL;
     TtStatus s = tt_args_parse(argc, argv, flags, usage, &a);
-    if (s == TT_OK && !a.help) s = tt_args_config(&a, &c);
+    if (s == TT_OK && !a.help) s = tt_args_config(&a, false, &c);
     if (s == TT_OK && !a.help) {
         if (print)
             s = tt_config_print(stdout, c, true);

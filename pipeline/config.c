@@ -72,7 +72,7 @@ static const TtOption early_stopping_options[] = {
 
 #define AT(field) offsetof(TtTrainerConfig, field)
 static const TtOption trainer_options[] = {
-    {"epochs", TT_OPT_INT, AT(epochs), "90", COUNT_OR_NULL(1),
+    {"epochs", TT_OPT_INT, AT(epochs), "90", RANGE_OR_NULL(1, 1e9),
      .help = "passes over the training set; unbounded when only max_steps is given"},
     {"max_steps", TT_OPT_INT, AT(max_steps), "null", COUNT_OR_NULL(1),
      .help = "optimizer steps; the run ends at this or at epochs, whichever comes first"},

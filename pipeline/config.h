@@ -131,7 +131,8 @@ void tt_config_free(TtConfig *c); /* NULL is fine */
 
 /* The whole tree as given, after references and overrides, as YAML that loads to the same configuration. */
 TtStatus tt_config_write_resolved(const TtConfig *c, FILE *f) TT_NODISCARD;
-/* Every key with its value, defaults included; with HELP its help and default behind it as a comment. */
+/* Every key with its value, defaults included; with HELP its help and default behind it as a comment.
+ * A section that its owner refuses is TT_ECONFIG. */
 TtStatus tt_config_print(FILE *f, const TtConfig *c, bool help) TT_NODISCARD;
 
 /* The node at a path such as "data.train" and its key, for errors about things that are missing; NULL when absent. */

@@ -88,6 +88,7 @@ static TtStatus print_table(FILE *f, const TtOption *table, const char *values, 
 
 TtStatus tt_config_print(FILE *f, const TtConfig *c, bool help)
 {
+    TT_TRY(tt_sections_check(c)); /* what is printed with its defaults must be valid */
     TT_TRY(print_table(f, tt_config_options, (const char *)c, "", 0, help));
     if (ferror(f)) return TT_FAIL(TT_EINTERNAL, "cannot write the configuration: %s", strerror(errno));
     return TT_OK;

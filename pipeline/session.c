@@ -7,11 +7,14 @@
 #include <omp.h>
 #include <string.h>
 
+#include "pipeline/sections.h"
 #include "pipeline/weights.h"
 
 TtStatus tt_session_parse(const TtConfig *c, TtSession *s)
 {
     *s = (TtSession){.config = c};
+    TT_TRY(tt_sections_check(c));
+    TT_TRY(tt_config_require(c, "optimizer"));
     TT_TRY(tt_model_parse(c->model, tt_node_key(c->root, "model"), &s->arena, &s->model));
     TT_TRY(tt_loss_parse(c->loss, tt_node_key(c->root, "loss"), tt_model_classes(&s->model), &s->arena, &s->loss));
     TT_TRY(tt_transform_chain_parse(c->transforms.train, &s->arena, &s->train_transforms));
@@ -21,11 +24,6 @@ TtStatus tt_session_parse(const TtConfig *c, TtSession *s)
                             s->val_transforms.batch[0].def->name);
     TT_TRY(tt_optimizer_parse(c->optimizer, tt_node_key(c->root, "optimizer"), &s->arena, &s->optimizer));
     TT_TRY(tt_scheduler_parse(c->scheduler, tt_node_key(c->root, "scheduler"), &s->arena, &s->scheduler));
-    int64_t batch = c->data.global_batch_size, accum = c->trainer.grad_accum_steps;
-    if (batch % accum)
-        return tt_node_fail(tt_node_get(tt_node_get(c->root, "trainer"), "grad_accum_steps"),
-                            "trainer.grad_accum_steps: %lld does not divide data.global_batch_size %lld",
-                            (long long)accum, (long long)batch);
     s->threads = c->trainer.threads == TT_AUTO_INT ? tt_cpu_count() : (int)c->trainer.threads;
     s->num_workers = c->data.num_workers == TT_AUTO_INT ? tt_loader_auto_workers() : (int)c->data.num_workers;
     if (s->num_workers < 1) s->num_workers = 1; /* PyTorch's 0, loading in the main thread, is one worker here */
@@ -120,8 +118,7 @@ TtStatus tt_session_open_data(TtSession *s, unsigned what)
 {
     const TtConfig *c = s->config;
     if (what & TT_SESSION_TRAIN) {
-        if (tt_node_is_null(c->data.train))
-            return tt_node_fail(tt_node_key(c->root, "data"), "data.train is missing: give it a type and a path");
+        TT_TRY(tt_config_require(c, "data.train"));
         TT_TRY(open_set(s, true));
         TT_TRY(count_steps(s));
     }

@@ -555,6 +555,12 @@ static void test_print(void **state)
                        "optimizer: {name: sgd, lr: 1e-1, groups: [{match: ['*.bias'], weight_decay: 0}]}\n"
                        "scheduler: {name: plateau}\ntrainer: {max_steps: 10, max_time: 1h}\n"
                        "loss: {name: cross_entropy, weight: [1, 2]}\ncheckpoint: {monitor: \"$${x} $$$ $y\"}\n");
+    TtConfig *bad;
+    assert_int_equal(tt_config_parse("c.yaml", "model: {name: x}\n", 17, 0, NULL, &bad), TT_OK);
+    FILE *null = fopen("/dev/null", "w");
+    assert_int_equal(tt_config_print(null, bad, true), TT_ECONFIG);
+    fclose(null);
+    tt_config_free(bad);
     char *text = round_trip(c, print_all);
     assert_non_null(strstr(text, "  fraction: 0.0001\n"));
     assert_non_null(strstr(text, "\n  epochs: null\n"));
