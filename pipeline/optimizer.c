@@ -115,10 +115,9 @@ static TtStatus parse_groups(const TtNode *map, TtArena *arena, TtOptimizerConfi
 
 TtStatus tt_optimizer_parse(const TtNode *map, const TtNode *key, TtArena *arena, TtOptimizerConfig *out)
 {
-    enum { MAX = 64 };
-    const char *names[MAX];
+    const char *names[TT_COUNT(tt_optimizers)];
     int n = 0, index;
-    for (; n < MAX && tt_optimizers[n]; n++) names[n] = tt_optimizers[n]->name;
+    for (; tt_optimizers[n]; n++) names[n] = tt_optimizers[n]->name;
     if (tt_node_is_null(map)) return tt_node_fail(map, "optimizer: the key 'name' is missing");
     TT_TRY(tt_variant_select(map, key, "optimizer", "name", names, n, &index));
     const TtOptimizerDef *def = tt_optimizers[index];

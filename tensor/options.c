@@ -122,7 +122,8 @@ static TtStatus list_of(const TtOption *o, const TtNode *n, int *count, TtNode *
 static TtStatus parse_list(const TtOption *o, const TtNode *n, TtArena *arena, void *field)
 {
     int count = 0;
-    TtNode *const *items = NULL, *one[1];
+    TtNode *const *items = NULL;
+    TtNode *one[1];
     if (!(tt_node_is_null(n) && (o->flags & TT_OPT_NULL))) TT_TRY(list_of(o, n, &count, &items, one));
     TtInts ints = {.n = count};
     TtFloats floats = {.n = count};
