@@ -22,10 +22,15 @@ endif
 ifeq ($(SAN),thread)
 SAN_FLAGS := -fsanitize=thread
 endif
+ifeq ($(SAN),fuzz)
+SAN_FLAGS := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+             -Wno-pass-failed
+ISAS := c
+endif
 
 # Instruction sets of the vector kernels; arm64 and others run the plain C level.
 ARCH := $(shell $(CC) -dumpmachine | cut -d- -f1)
-ifeq ($(ARCH),x86_64)
+ifeq ($(ARCH)$(ISAS),x86_64)
 ISAS := c avx2 avx512
 ALL_CFLAGS += -DTT_X86
 endif
@@ -105,9 +110,22 @@ $(TOOLS): $(B)/tests/%: $(B)/obj/tests/tools/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LDLIBS)
 
-tests: $(TESTS) $(TOOLS)
+# tests/fuzz/fuzz_NAME.c: with libFuzzer as fuzz/NAME (`make fuzz`), or only its corpus as tests/replay_NAME.
+FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZERS    := $(FUZZ_NAMES:%=$(B)/fuzz/%)
+REPLAYS    := $(FUZZ_NAMES:%=$(B)/tests/replay_%)
+$(REPLAYS): $(B)/tests/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+$(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
 
-.PHONY: all tests FORCE
+tests: $(TESTS) $(TOOLS)
+replays: $(REPLAYS)
+fuzzers: $(FUZZERS)
+
+.PHONY: all tests replays fuzzers FORCE
 .SECONDARY:
 -include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
 
@@ -132,6 +150,14 @@ test: deps-test  ## build and run all tests
 
 san: deps-test  ## the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory B=build/san SAN=1 test
+
+FUZZ_SECONDS ?= 60
+FUZZ_FLAGS := -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0
+fuzz: deps-test  ## fuzz every reader for FUZZ_SECONDS (default 60) with clang's libFuzzer
+	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=fuzz fuzzers
+	@failed=0; for n in $(FUZZ_NAMES); do echo "== $$n"; mkdir -p build/fuzz/corpus/$$n build/fuzz/found; \
+	build/fuzz/fuzz/$$n $(FUZZ_FLAGS) -artifact_prefix=build/fuzz/found/$$n- build/fuzz/corpus/$$n tests/fuzz/corpus/$$n \
+	    || { failed=1; echo "FAILED: $$n; the input is in build/fuzz/found/"; }; done; exit $$failed
 
 lint: deps-test  ## formatting, static analysis, rules of the tree
 	@scripts/check_tree.sh
@@ -163,4 +189,4 @@ clean:  ## remove build/
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-.PHONY: deps deps-test demo test san lint parity bench install format clean help
+.PHONY: deps deps-test demo test san fuzz lint parity bench install format clean help

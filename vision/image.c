@@ -16,7 +16,8 @@ size_t tt_image_bytes(const TtImage *im)
 TtStatus tt_image_resize_buffer(TtImage *im, int h, int w, int c, TtDType dtype)
 {
     TtImage want = {.h = h, .w = w, .c = c, .dtype = dtype, .data = im->data, .capacity = im->capacity};
-    size_t size = tt_image_bytes(&want);
+    size_t size = (size_t)h * (size_t)w; /* below 2^62; the rest may not fit */
+    if (__builtin_mul_overflow(size, (size_t)c * tt_dtype_size(dtype), &size)) size = SIZE_MAX;
     if (size > im->capacity) {
         tt_image_free(im);
         TT_TRY(tt_alloc(&want.data, size));
