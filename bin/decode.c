@@ -1,48 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bin/decode.c - ttrain decode FILE [--output FILE.npy]: one file as the pipeline would see it. */
+/* bin/decode.c - ttrain decode FILE [--output FILE.npy]: one file as the pipeline would see it. A kind of media is one
+ * reader in the table below; the file's first bytes choose it. */
 #include <jansson.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "bin/args.h"
 #include "bin/commands.h"
 #include "data/dataset.h"
+#include "data/file.h"
 #include "data/npy.h"
 
 static const char usage[] = "usage: ttrain decode FILE [--output FILE.npy]\n"
                             "  --output FILE.npy  write the array in NumPy's format\n";
 
-static TtStatus decode_image(const TtSample *in, const char *path, TtTensor *out, TtImage *image, json_t *info)
+typedef struct Decoded {
+    TtTensor array; /* a view of what the reader holds below */
+    json_t *info;   /* what is printed */
+    TtImage image;
+    TtSample file;
+} Decoded;
+
+static bool is_image(const uint8_t *head, size_t n)
 {
-    TT_TRY(tt_image_decode(in->bytes, in->bytes_size, path, NULL, image));
-    TtImageInfo header;
-    TT_TRY(tt_image_info(in->bytes, in->bytes_size, path, NULL, &header));
-    *out = tt_tensor(image->data, image->dtype, TT_SHAPE(image->h, image->w, image->c));
-    json_object_set_new(info, "kind", json_string("image"));
-    json_object_set_new(info, "format", json_string(header.format));
+    return tt_image_format(head, n) != NULL;
+}
+
+static TtStatus read_image(const char *path, Decoded *d)
+{
+    TT_TRY(tt_sample_read_file(&d->file, path));
+    TT_TRY(tt_image_decode(d->file.bytes, d->file.bytes_size, path, NULL, &d->image));
+    d->array = tt_tensor(d->image.data, d->image.dtype, TT_SHAPE(d->image.h, d->image.w, d->image.c));
+    json_object_set_new(d->info, "format", json_string(tt_image_format(d->file.bytes, d->file.bytes_size)));
     return TT_OK;
+}
+
+static const struct {
+    const char *kind;
+    bool (*knows)(const uint8_t *head, size_t n);
+    TtStatus (*read)(const char *path, Decoded *d); /* sets array, and what info has besides kind, shape and dtype */
+} readers[] = {
+    {"image", is_image, read_image},
+};
+
+static TtStatus read_media(const char *path, Decoded *d)
+{
+    uint8_t head[4096];
+    uint64_t size;
+    int fd;
+    TT_TRY(tt_file_open(path, &fd, &size));
+    size_t n = TT_MIN(size, sizeof head);
+    TtStatus status = tt_file_read_at(fd, path, head, n, 0);
+    close(fd);
+    TT_TRY(status);
+    if (n == 0) return TT_FAIL(TT_EDATA, "%s: the file is empty", path);
+    for (int i = 0; i < TT_COUNT(readers); i++) {
+        if (!readers[i].knows(head, n)) continue;
+        json_object_set_new(d->info, "kind", json_string(readers[i].kind));
+        return readers[i].read(path, d);
+    }
+    return TT_FAIL(TT_EDATA, "%s: unknown format: neither JPEG nor PNG by its content", path);
+}
+
+static TtStatus print(const Decoded *d)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < d->array.shape.rank; i++) json_array_append_new(shape, json_integer(d->array.shape.dims[i]));
+    json_object_set_new(d->info, "shape", shape);
+    json_object_set_new(d->info, "dtype", json_string(tt_dtype_name(d->array.dtype)));
+    if (json_dumpf(d->info, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) return TT_OK;
+    return TT_FAIL(TT_EINTERNAL, "standard output: cannot be written: %m");
 }
 
 static TtStatus decode(const char *path, const char *output)
 {
-    TtSample in = {0};
-    TtImage image = {0};
-    TtTensor array;
-    json_t *info = json_object(), *shape = json_array();
-    TtStatus s = tt_sample_read_file(&in, path);
-    if (s == TT_OK) s = decode_image(&in, path, &array, &image, info);
-    if (s == TT_OK && output) s = tt_npy_write(output, &array);
-    if (s == TT_OK) {
-        for (int i = 0; i < array.shape.rank; i++) json_array_append_new(shape, json_integer(array.shape.dims[i]));
-        json_object_set(info, "shape", shape);
-        json_object_set_new(info, "dtype", json_string(tt_dtype_name(array.dtype)));
-        json_dumpf(info, stdout, JSON_COMPACT);
-        putchar('\n');
-    }
-    json_decref(shape);
-    json_decref(info);
-    tt_image_free(&image);
-    tt_sample_free(&in);
-    return s;
+    Decoded d = {.info = json_object()};
+    TtStatus status = read_media(path, &d);
+    if (status == TT_OK && output) status = tt_npy_write(output, &d.array);
+    if (status == TT_OK) status = print(&d);
+    json_decref(d.info);
+    tt_image_free(&d.image);
+    tt_sample_free(&d.file);
+    return status;
 }
 
 int tt_cmd_decode(int argc, char **argv)
@@ -52,10 +91,11 @@ int tt_cmd_decode(int argc, char **argv)
     TtArgs a;
     TtStatus s = tt_args_parse(argc, argv, flags, usage, &a);
     if (s == TT_OK && !a.help) {
-        if (!a.config || a.n_inputs)
+        /* a file may be called a=b.png; there are no overrides here */
+        if ((a.config ? 1 : 0) + a.n_overrides + a.n_inputs != 1)
             s = TT_FAIL(TT_ECONFIG, "decode takes one file: ttrain decode FILE [--output FILE.npy]");
         else
-            s = decode(a.config, output);
+            s = decode(a.config ? a.config : a.overrides[0], output);
     }
     tt_args_free(&a);
     return tt_args_exit(s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bin/ttrain.c - find the command and run it. `ttrain CONFIG.yaml ...` trains. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return 0;
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file over `ulimit -f` is then an error of write(), reported and cleaned up after */
     for (int i = 0; i < TT_COUNT(commands); i++) {
         if (strcmp(argv[1], commands[i].name) != 0) continue;
         if (commands[i].computes) set_wait_policy(argv);
