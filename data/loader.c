@@ -269,7 +269,7 @@ static TtStatus account(TtLoader *l, Batch *b)
         const char *message = tt_bad_samples_record(l->bad, b->bad[i].index), *path = l->o.bad_samples_path;
         int64_t count = tt_bad_samples_count(l->bad);
         if (l->o.max_errors >= 0 && count > l->o.max_errors)
-            return TT_FAIL(TT_EDATA, "%s; %lld samples could not be read and data.max_errors is %lld%s%s", message,
+            return TT_FAIL(TT_EDATA, "%s; bad samples: %lld, but data.max_errors is %lld%s%s", message,
                            (long long)count, (long long)l->o.max_errors, path ? "; all are listed in " : "",
                            path ? path : "");
     }

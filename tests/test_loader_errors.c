@@ -152,7 +152,8 @@ static void test_skip_resumed(void **state)
     open_loader(&f);
     assert_int_equal(tt_loader_seek(f.l, 0, 2), TT_OK);
     capture_warnings();
-    expect_error(tt_loader_next(f.l, &b), TT_EDATA, "broken", "2 samples", "data.max_errors is 1", "bad.tsv", NULL);
+    expect_error(tt_loader_next(f.l, &b), TT_EDATA, "broken", "bad samples: 2", "data.max_errors is 1", "bad.tsv",
+                 NULL);
     release_warnings();
     finish(&f);
     /* a line that a kill has cut is ended and not glued to the next */
@@ -187,8 +188,8 @@ static void test_max_errors(void **state)
         open_loader(&f);
         capture_warnings();
         for (int step = 0; step < 2; step++) tt_loader_release(f.l, next(&f));
-        expect_error(tt_loader_next(f.l, &b), TT_EDATA, "3 samples", "max_errors is 2", NULL);
-        expect_error(tt_loader_next(f.l, &b), TT_EDATA, "3 samples", NULL);
+        expect_error(tt_loader_next(f.l, &b), TT_EDATA, "bad samples: 3", "max_errors is 2", NULL);
+        expect_error(tt_loader_next(f.l, &b), TT_EDATA, "bad samples: 3", NULL);
         release_warnings();
         finish(&f);
     }
