@@ -216,13 +216,12 @@ static TtLine line(const TtMetrics *m, const char *key, TtBest best, bool smooth
 {
     const TtCurve *c = tt_metrics_curve(m, key);
     if (!c) return (TtLine){.name = key};
-    /* about a fiftieth of the curve counts at each point */
     return (TtLine){.name = key,
                     .x = c->step,
                     .y = c->value,
                     .n = c->n,
                     .best = best,
-                    .smooth = smooth && c->n > 75 ? 1 - 50 / (double)c->n : 0};
+                    .smooth = smooth && c->n > 75 ? c->n / 75 : 0};
 }
 
 static TtStatus draw_curves(const TtTrainer *t, const TtMetrics *m)

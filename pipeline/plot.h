@@ -25,8 +25,8 @@ typedef struct TtLine {
     const char *name;
     const double *x, *y; /* x ascending */
     int64_t n;
-    double smooth; /* 0: as it is; in (0,1), such as 0.9: a smooth line is drawn over it */
-    TtBest best;   /* point out the smallest or the largest value */
+    int64_t smooth; /* 0: as it is; else a mean over about this many points on either side is drawn over it */
+    TtBest best;    /* point out the smallest or the largest value */
 } TtLine;
 
 typedef struct TtChart {

@@ -197,33 +197,42 @@ static void draw_path(TtCanvas *c, const Axis *x, const Axis *y, const TtLine *l
     cairo_stroke(c->cr);
 }
 
-/* TensorBoard's running mean from both ends, weighted by how much each has seen: it does not lag behind a curve that
- * falls. Caller frees. */
+/* Each value becomes the mean of those within HALF places of it, and as many on either side: it does not lag behind a
+ * curve that falls, and the ends stay where they are. Gaps stay gaps. */
+static void smooth_once(const double *in, double *out, int64_t n, int64_t half)
+{
+    double *sum = tt_realloc(NULL, sizeof *sum * (size_t)(n + 1));
+    int64_t *count = tt_realloc(NULL, sizeof *count * (size_t)(n + 1));
+    sum[0] = 0, count[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        bool gap = !isfinite(in[i]);
+        sum[i + 1] = sum[i] + (gap ? 0 : in[i]);
+        count[i + 1] = count[i] + !gap;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t h = TT_MIN(half, TT_MIN(i, n - 1 - i)), lo = i - h, hi = i + h + 1;
+        out[i] = isfinite(in[i]) ? (sum[hi] - sum[lo]) / (double)(count[hi] - count[lo]) : NAN;
+    }
+    free(sum);
+    free(count);
+}
+
+/* Twice, so that the line has no steps. Caller frees. */
 static double *smoothed(const TtLine *l)
 {
     size_t n = (size_t)TT_MAX(l->n, 1);
-    double *out = tt_realloc(NULL, sizeof *out * n), *seen = tt_realloc(NULL, sizeof *seen * n);
-    for (int back = 0; back < 2; back++) {
-        double sum = 0, weight = 0;
-        for (int64_t k = 0; k < l->n; k++) {
-            int64_t i = back ? l->n - 1 - k : k;
-            if (!back) out[i] = NAN;
-            if (!isfinite(l->y[i])) continue;
-            sum = l->smooth * sum + (1 - l->smooth) * l->y[i];
-            weight = l->smooth * weight + (1 - l->smooth);
-            out[i] = back ? (out[i] + sum) / (seen[i] + weight) : sum;
-            seen[i] = weight;
-        }
-    }
-    free(seen);
-    return out;
+    double *once = tt_realloc(NULL, sizeof *once * n), *twice = tt_realloc(NULL, sizeof *twice * n);
+    smooth_once(l->y, once, l->n, l->smooth);
+    smooth_once(once, twice, l->n, l->smooth);
+    free(once);
+    return twice;
 }
 
 static void draw_line(TtCanvas *c, const Axis *x, const Axis *y, const TtLine *l, uint32_t colour)
 {
     cairo_set_line_join(c->cr, CAIRO_LINE_JOIN_ROUND);
     cairo_set_line_cap(c->cr, CAIRO_LINE_CAP_ROUND);
-    bool smooth = l->smooth > 0 && l->smooth < 1;
+    bool smooth = l->smooth > 0;
     tt_canvas_colour(c, colour, smooth ? 0.25 : 1);
     cairo_set_line_width(c->cr, smooth ? 1 : 1.8);
     draw_path(c, x, y, l, l->y);

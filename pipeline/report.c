@@ -213,11 +213,14 @@ void tt_report_validation(TtTrainer *t, const TtValidation *v)
     json_object_set_new(row, "epoch", json_integer((t->step - 1) / t->session.steps_per_epoch));
     json_object_update(row, m);
     note(r, tt_metrics_row(r->metrics, row));
-    json_object_set_new(row, "event", json_string("val"));
     json_t *per_class = tt_validation_json(v, n == v->stats.classes ? names : NULL, v->stats.classes <= 1000);
-    json_object_update_missing(row, per_class);
+    json_t *event = json_object();
+    json_object_set_new(event, "event", json_string("val"));
+    json_object_update(event, row);
+    json_object_update_missing(event, per_class);
     json_decref(per_class);
-    note(r, tt_metrics_event(r->metrics, row));
+    note(r, tt_metrics_event(r->metrics, event));
+    json_decref(event);
     const char *key;
     json_t *x;
     if (r->tensorboard) {
