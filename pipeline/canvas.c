@@ -25,6 +25,11 @@ const char *__lsan_default_suppressions(void)
 {
     return "leak:libfontconfig";
 }
+const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+    return "print_suppressions=0";
+}
 #endif
 
 /* ---- pages */

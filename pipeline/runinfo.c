@@ -129,12 +129,14 @@ static json_t *job_variables(void)
 static void put_cpu_model(json_t *o)
 {
     FILE *f = fopen("/proc/cpuinfo", "re");
-    char line[512], *model = NULL;
-    while (f && !model && fgets(line, sizeof line, f)) {
+    char line[512];
+    const char *model = NULL;
+    while (f && fgets(line, sizeof line, f)) {
         char *colon = strchr(line, ':');
         if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = '\0';
         model = colon + 1 + strspn(colon + 1, " \t");
-        model[strcspn(model, "\n")] = '\0';
+        break;
     }
     put_text(o, "cpu", model);
     if (f) fclose(f);
