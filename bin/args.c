@@ -47,7 +47,7 @@ static TtStatus take_flag(int argc, char **argv, int *i, const TtFlag *flags, co
     }
     const char *names[32];
     int count = 0;
-    for (; flags[count].name && count < 32; count++) names[count] = flags[count].name;
+    for (; count < 32 && flags[count].name; count++) names[count] = flags[count].name;
     const char *near = tt_nearest(word, names, count);
     return TT_FAIL(TT_ECONFIG, "unknown option '%s'%s%s%s", word, near ? "; did you mean '" : "; --help lists them",
                    near ? near : "", near ? "'?" : "");

@@ -116,7 +116,8 @@ static void test_open_resnet(void **state)
     TtArena arena = {0};
     TtModel m;
     parse("{name: resnet, block: bottleneck, layers: [1, 2], widths: [8, 16], stem: cifar, num_classes: 7, groups: 2, "
-          "width_per_group: 32, replace_stride_with_dilation: [true, false, false], dropout: 0.5}", &arena, &m);
+          "width_per_group: 32, replace_stride_with_dilation: [true, false, false], dropout: 0.5}",
+          &arena, &m);
     TtParamSet *p = declare(&m, 9);
     assert_non_null(tt_params_find(p, "layer2.1.conv2.weight"));
     TtShape expected = TT_SHAPE(16, 8, 3, 3);

@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/support/yaml.h"
+#include "tests/support/nodes.h"
 
 void bench_open(Bench *b, const char *yaml)
 {
     *b = (Bench){0};
-    if (tt_transform_chain_parse(yaml_node(&b->arena, yaml), &b->arena, &b->chain) != TT_OK)
+    if (tt_transform_chain_parse(node_parse(&b->arena, yaml), &b->arena, &b->chain) != TT_OK)
         fail_msg("%s: %s", yaml, tt_error_message());
 }
 
