@@ -215,7 +215,7 @@ static TtStatus collect(Machine *m, TtPickleKind kind, int64_t first, bool marke
     TtPickleValue v;
     TT_TRY(new_seq(m, kind, &v));
     if (kind == TT_PICKLE_DICT && (m->depth - first) % 2) return corrupt(m, "a key without a value");
-    TT_TRY(append(m, v.seq, m->stack + first, m->depth - first));
+    if (m->depth > first) TT_TRY(append(m, v.seq, m->stack + first, m->depth - first));
     m->depth = first - marked;
     return push(m, v);
 }

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "pipeline/tensorboard.pb-c.h"
 #include "tensor/arena.h"
 

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <cmocka.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "pipeline/json.h"
 #include "pipeline/metrics.h"
 #include "tests/support/temp.h"

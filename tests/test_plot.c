@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <png.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "pipeline/plot.h"
 #include "tests/support/temp.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "pipeline/progress.h"
 #include "tests/support/temp.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "pipeline/json.h"
 #include "pipeline/runinfo.h"
 #include "tests/support/temp.h"

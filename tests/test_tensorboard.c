@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "pipeline/fs.h"
+#include "tensor/fs.h"
 #include "pipeline/tensorboard.h"
 #include "pipeline/tensorboard.pb-c.h"
 #include "tests/support/temp.h"

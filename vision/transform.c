@@ -126,7 +126,8 @@ TtStatus tt_transform_chain_parse(const TtNode *list, TtArena *arena, TtTransfor
     *out = (TtTransformChain){0};
     TT_TRY(tt_transform_list_parse(list, arena, &all));
     while (out->n < all.n && !tt_transform_is_batch(&all.list[out->n])) out->n++;
-    out->list = all.list, out->batch = all.list + out->n, out->n_batch = all.n - out->n;
+    out->list = all.list, out->n_batch = all.n - out->n;
+    if (out->n_batch > 0) out->batch = all.list + out->n;
     for (int i = 0; i < out->n_batch; i++)
         if (!tt_transform_is_batch(&out->batch[i]))
             return tt_node_fail(list->items[out->n + i],
