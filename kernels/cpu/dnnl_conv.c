@@ -8,6 +8,11 @@
  * scratch and the float32 primitive runs: the same products, rounded once at the end. */
 #include "kernels/cpu/dnnl_conv.h"
 
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "kernels/cpu/dnnl_common.h"
 #include "kernels/ops/conv.h"
 
@@ -202,17 +207,147 @@ TtStatus tt_dnnl_conv2d_dx_prepare(TtKernelArgs *a, void **state)
     return prepare(&p, state);
 }
 
+/* ---- the weights' gradient
+ *
+ * oneDNN's own parallel form lets threads wait for each other inside the kernel, spinning: with a busy neighbour on the
+ * machine, or loader workers on the same cores, each wait lasts a scheduler's slice. So the batch is cut into parts whose
+ * number depends on shapes alone; each part is one single-threaded primitive with a gradient of its own, and the parts
+ * are added in order. The sum is then also the same for any number of threads. */
+
+enum { MAX_PARTS = 16 };
+#define PARTS_BYTES ((size_t)64 << 20) /* of gradients side by side */
+
+typedef struct Parts {
+    int n;
+    int64_t first[MAX_PARTS + 1]; /* pictures */
+    TtDnnlState *state[MAX_PARTS];
+    size_t scratch[MAX_PARTS], grad[MAX_PARTS]; /* offsets within the scratch: the primitive's own, dw and db */
+    size_t size;
+} Parts;
+
+static size_t aligned(size_t n)
+{
+    return (n + 63) / 64 * 64;
+}
+
+static int count_parts(const TtKernelArgs *a)
+{
+    size_t one = tt_tensor_bytes(&a->out[0]) + tt_tensor_bytes(&a->out[1]);
+    int64_t pictures = a->in[0].shape.dims[0], room = (int64_t)(PARTS_BYTES / (one + 1));
+    /* With more threads than parts the primitive that uses them all is the lesser evil. */
+    if (pictures == 1 || omp_get_max_threads() > MAX_PARTS) return 1;
+    return (int)TT_MIN(TT_MIN(pictures, (int64_t)MAX_PARTS), TT_MAX(room, (int64_t)2));
+}
+
+static TtStatus prepare_parts(const Problem *whole, Parts *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        Problem part = *whole;
+        part.x.dims[0] = part.y.dims[0] = p->first[i + 1] - p->first[i];
+        TT_TRY(prepare(&part, (void **)&p->state[i]));
+    }
+    return TT_OK;
+}
+
 TtStatus tt_dnnl_conv2d_dw_prepare(TtKernelArgs *a, void **state)
 {
     const TtConv2dGradAttrs *ga = a->attrs;
-    Problem p = {.kind = dnnl_backward_weights,
-                 .a = &ga->conv,
-                 .x = a->in[0].shape,
-                 .w = a->out[0].shape,
-                 .y = a->in[1].shape,
-                 .bias = ga->bias,
-                 .type = {a->in[0].dtype, a->out[0].dtype, a->in[1].dtype, a->out[1].dtype}};
-    return prepare(&p, state);
+    Problem whole = {.kind = dnnl_backward_weights,
+                     .a = &ga->conv,
+                     .x = a->in[0].shape,
+                     .w = a->out[0].shape,
+                     .y = a->in[1].shape,
+                     .bias = ga->bias,
+                     .type = {a->in[0].dtype, a->out[0].dtype, a->in[1].dtype, a->out[1].dtype}};
+    *state = NULL;
+    if (tt_tensor_count(&a->in[0]) == 0 || tt_tensor_count(&a->in[1]) == 0 || tt_tensor_count(&a->out[0]) == 0)
+        return TT_OK;
+    Parts *p = tt_realloc(NULL, sizeof *p);
+    *p = (Parts){.n = count_parts(a)};
+    int64_t pictures = a->in[0].shape.dims[0];
+    for (int i = 0; i <= p->n; i++) p->first[i] = pictures * i / p->n;
+    int threads = omp_get_max_threads();
+    if (p->n > 1) omp_set_num_threads(1); /* oneDNN asks when a primitive is made */
+    TtStatus s = prepare_parts(&whole, p);
+    omp_set_num_threads(threads);
+    for (int i = 0; i < p->n && s == TT_OK; i++) {
+        p->scratch[i] = p->size;
+        p->size += aligned(p->state[i]->scratch);
+        p->grad[i] = p->size;
+        if (p->n > 1) p->size += aligned(tt_tensor_bytes(&a->out[0])) + aligned(tt_tensor_bytes(&a->out[1]));
+    }
+    if (s != TT_OK) {
+        tt_dnnl_conv2d_dw_release(p);
+        return s;
+    }
+    *state = p;
+    return TT_OK;
+}
+
+size_t tt_dnnl_conv2d_dw_scratch(const TtKernelArgs *a)
+{
+    return a->state ? ((const Parts *)a->state)->size : 0;
+}
+
+void tt_dnnl_conv2d_dw_release(void *state)
+{
+    Parts *p = state;
+    for (int i = 0; i < p->n; i++) tt_dnnl_state_release(p->state[i]);
+    free(p);
+}
+
+/* out = the parts' gradients, added in order. */
+static void add_parts(const Parts *p, const char *scratch, size_t skip, const TtTensor *out)
+{
+    int64_t n = tt_tensor_count(out);
+    float *to = out->data;
+#pragma omp parallel for schedule(static) if (n > 16384)
+    for (int64_t first = 0; first < n; first += 4096) {
+        int64_t len = TT_MIN((int64_t)4096, n - first);
+        memcpy(to + first, scratch + p->grad[0] + skip + (size_t)first * sizeof *to, (size_t)len * sizeof *to);
+        for (int k = 1; k < p->n; k++) {
+            const float *from = (const float *)(const void *)(scratch + p->grad[k] + skip) + first;
+            for (int64_t i = 0; i < len; i++) to[first + i] += from[i];
+        }
+    }
+}
+
+TtStatus tt_dnnl_conv2d_dw(TtKernelArgs *a)
+{
+    const Parts *p = a->state;
+    if (!p) {
+        for (int i = 0; i < 2; i++) memset(a->out[i].data, 0, tt_tensor_bytes(&a->out[i]));
+        return TT_OK;
+    }
+    char *scratch = a->scratch;
+    size_t dw = aligned(tt_tensor_bytes(&a->out[0]));
+    int64_t x = a->in[0].strides[0] * (int64_t)tt_dtype_size(a->in[0].dtype);
+    int64_t y = a->in[1].strides[0] * (int64_t)tt_dtype_size(a->in[1].dtype);
+    TtStatus status = TT_OK;
+    char message[256] = "";
+#pragma omp parallel for schedule(dynamic, 1) if (p->n > 1)
+    for (int i = 0; i < p->n; i++) {
+        TtKernelArgs part = *a;
+        part.state = p->state[i], part.scratch = scratch + p->scratch[i];
+        bool own = p->n > 1;
+        TtStatus s = tt_dnnl_state_run(&part, (void *[]){(char *)a->in[0].data + p->first[i] * x,
+                                                         own ? scratch + p->grad[i] : a->out[0].data,
+                                                         (char *)a->in[1].data + p->first[i] * y,
+                                                         own ? scratch + p->grad[i] + dw : a->out[1].data});
+        if (s != TT_OK) {
+#pragma omp critical
+            {
+                status = s;
+                snprintf(message, sizeof message, "%.200s", tt_error_message());
+            }
+        }
+    }
+    if (status != TT_OK) return tt_error_set(status, message, NULL);
+    if (p->n > 1) {
+        add_parts(p, scratch, 0, &a->out[0]);
+        add_parts(p, scratch, dw, &a->out[1]);
+    }
+    return TT_OK;
 }
 
 /* ---- run */
@@ -225,9 +360,4 @@ TtStatus tt_dnnl_conv2d(TtKernelArgs *a)
 TtStatus tt_dnnl_conv2d_dx(TtKernelArgs *a)
 {
     return tt_dnnl_state_run(a, (void *[]){a->out[0].data, a->in[1].data, a->in[0].data, NULL});
-}
-
-TtStatus tt_dnnl_conv2d_dw(TtKernelArgs *a)
-{
-    return tt_dnnl_state_run(a, (void *[]){a->in[0].data, a->out[0].data, a->in[1].data, a->out[1].data});
 }

@@ -8,5 +8,7 @@
 TtStatus tt_dnnl_conv2d_prepare(TtKernelArgs *a, void **state);
 TtStatus tt_dnnl_conv2d_dx_prepare(TtKernelArgs *a, void **state);
 TtStatus tt_dnnl_conv2d_dw_prepare(TtKernelArgs *a, void **state);
+size_t tt_dnnl_conv2d_dw_scratch(const TtKernelArgs *a);
+void tt_dnnl_conv2d_dw_release(void *state);
 
 #endif

@@ -127,6 +127,6 @@ const TtOpDef tt_op_conv2d_dw = {
     .infer = conv2d_dw_infer,
     .flops = conv2d_dw_flops,
     .cpu_prepare = tt_dnnl_conv2d_dw_prepare,
-    .cpu_release = tt_dnnl_state_release,
-    .cpu_scratch = tt_dnnl_state_scratch,
+    .cpu_release = tt_dnnl_conv2d_dw_release,
+    .cpu_scratch = tt_dnnl_conv2d_dw_scratch,
 };
