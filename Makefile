@@ -147,10 +147,19 @@ test: deps-test  ## build and run all tests
 	@$(MAKE) --no-print-directory all tests replays
 	@scripts/run_tests.sh $(B) $(filter-out $(addprefix %/,$(SKIP)),$(TESTS) $(REPLAYS) $(wildcard tests/*.sh))
 
-# Left out: what takes minutes there and runs the same code as the other tests.
-san: SKIP := kill_resume.sh op_levels.sh
+# One kill instead of twenty: the sanitizers are after memory; the moments of the kills are the plain test's business.
 san: deps-test  ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer and LeakSanitizer
-	@$(MAKE) --no-print-directory B=build/san SAN=1 SKIP="$(SKIP)" test
+	@KILLS=$${KILLS:-1} $(MAKE) --no-print-directory B=build/san SAN=1 test
+
+# Only what has threads of its own: the sanitizer does not know OpenMP's.
+TSAN_TESTS := test_loader test_loader_errors
+tsan: deps-test  ## the loader's tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory B=build/tsan SAN=thread $(TSAN_TESTS:%=build/tsan/tests/%)
+	@scripts/run_tests.sh build/tsan $(TSAN_TESTS:%=build/tsan/tests/%)
+
+valgrind: deps-test  ## train, resume, evaluate and predict under memcheck
+	@$(MAKE) --no-print-directory all tests
+	@scripts/valgrind.sh $(B)
 
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0
@@ -190,4 +199,4 @@ clean:  ## remove build/
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-.PHONY: deps deps-test demo test san fuzz lint parity bench install format clean help
+.PHONY: deps deps-test demo test san tsan valgrind fuzz lint parity bench install format clean help
