@@ -8,6 +8,7 @@
 
 #include "tensor/arena.h"
 #include "tensor/fs.h"
+#include "vision/image.h"
 
 enum { TEXT = 1024, MAX_PIXELS = 32767 };
 
@@ -89,41 +90,37 @@ TtStatus tt_canvas_open(TtCanvas *c, double w, double h)
     return TT_OK;
 }
 
-typedef struct Bytes {
-    uint8_t *p;
-    size_t size, capacity;
-} Bytes;
-
-static cairo_status_t collect(void *user, const unsigned char *data, unsigned n)
+/* cairo's own PNG writer leaves libpng's defaults on, which cost more than all the drawing. */
+static TtStatus encode(cairo_surface_t *surface, TtPlot *out)
 {
-    Bytes *b = user;
-    if (b->size + n > b->capacity) {
-        b->capacity = 2 * (b->size + n);
-        b->p = tt_realloc(b->p, b->capacity);
-    }
-    memcpy(b->p + b->size, data, n);
-    b->size += n;
-    return CAIRO_STATUS_SUCCESS;
+    int h = cairo_image_surface_get_height(surface), w = cairo_image_surface_get_width(surface);
+    size_t stride = (size_t)cairo_image_surface_get_stride(surface);
+    const uint8_t *rows = cairo_image_surface_get_data(surface);
+    uint8_t *rgb;
+    TT_TRY(tt_alloc((void **)&rgb, (size_t)h * (size_t)w * 3));
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            uint32_t v;
+            uint8_t *p = rgb + ((size_t)y * (size_t)w + (size_t)x) * 3;
+            memcpy(&v, rows + (size_t)y * stride + (size_t)x * 4, 4);
+            p[0] = (uint8_t)(v >> 16), p[1] = (uint8_t)(v >> 8), p[2] = (uint8_t)v;
+        }
+    *out = (TtPlot){.w = w, .h = h};
+    TtStatus s = tt_png_encode(rgb, h, w, 3, &out->png, &out->size);
+    tt_free(rgb);
+    return s;
 }
 
 TtStatus tt_canvas_finish(TtCanvas *c, TtPlot *out)
 {
-    Bytes b = {0};
     *out = (TtPlot){0};
     cairo_surface_flush(c->surface);
     cairo_status_t drawn = cairo_status(c->cr);
-    if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_write_to_png_stream(c->surface, collect, &b);
-    if (drawn == CAIRO_STATUS_SUCCESS)
-        *out = (TtPlot){.png = b.p,
-                        .size = b.size,
-                        .w = cairo_image_surface_get_width(c->surface),
-                        .h = cairo_image_surface_get_height(c->surface)};
-    else
-        free(b.p);
+    TtStatus s = drawn == CAIRO_STATUS_SUCCESS
+                     ? encode(c->surface, out)
+                     : TT_FAIL(TT_EINTERNAL, "a plot cannot be drawn: %s", cairo_status_to_string(drawn));
     close_canvas(c);
-    return drawn == CAIRO_STATUS_SUCCESS
-               ? TT_OK
-               : TT_FAIL(TT_EINTERNAL, "a plot cannot be drawn: %s", cairo_status_to_string(drawn));
+    return s;
 }
 
 void tt_plot_free(TtPlot *p)

@@ -33,12 +33,12 @@ static TtStatus deliver(const TtTrainer *t, TtPlot *plot, const char *name, TtTe
     return s;
 }
 
-/* "NAME, step 100, epoch 3" */
+/* "NAME, step 100, epoch 3": where the last validation was. */
 static const char *where(const TtTrainer *t, const char *more, char buf[256])
 {
-    snprintf(buf, 256, "%.100s · step %lld · epoch %lld%s%s", t->config->name, (long long)t->step,
-             (long long)(t->step > 0 ? (t->step - 1) / t->session.steps_per_epoch : 0), more ? " · " : "",
-             more ? more : "");
+    int64_t step = t->last_val_step;
+    snprintf(buf, 256, "%.100s · step %lld · epoch %lld%s%s", t->config->name, (long long)step,
+             (long long)(step > 0 ? (step - 1) / t->session.steps_per_epoch : 0), more ? " · " : "", more ? more : "");
     return buf;
 }
 
@@ -165,10 +165,14 @@ static TtStatus draw_mistakes(const TtTrainer *t, const TtValidation *v, TtTenso
     tt_sample_free(&sample);
     tt_transform_scratch_free(&scratch);
     char subtitle[256];
-    where(t, "true class, and what was predicted instead; largest loss first", subtitle);
+    where(t, g->n ? "true class, and what was predicted instead; largest loss first" : NULL, subtitle);
     TtPlot plot;
     if (s == TT_OK)
-        s = tt_plot_grid(&(TtGridPlot){.title = "Worst mistakes", .subtitle = subtitle, .tiles = g->tiles, .n = g->n},
+        s = tt_plot_grid(&(TtGridPlot){.title = "Worst mistakes",
+                                       .subtitle = subtitle,
+                                       .tiles = g->tiles,
+                                       .n = g->n,
+                                       .empty = v->n_worst ? "none can be read any more" : "no mistakes"},
                          &plot);
     if (s == TT_OK) s = deliver(t, &plot, "worst_mistakes", tb, "pictures/worst_mistakes");
     free_gallery(g);
@@ -255,19 +259,17 @@ static TtStatus draw_curves(const TtTrainer *t, const TtMetrics *m)
     return TT_OK;
 }
 
-/* Whether this validation is one of the about ten whose pictures TensorBoard gets: the first at or behind each tenth of
- * the run, and the last. Depends on the step alone, so that a resumed run chooses the same. */
-static bool is_tenth(const TtTrainer *t)
+bool tt_pictures_is_tenth(const TtTrainer *t)
 {
     int64_t total = t->session.total_steps, every = t->config->trainer.val_interval;
-    int64_t before = t->step - (every > 0 ? every : 1) * t->session.steps_per_epoch;
-    return before <= 0 || t->step == total || 10 * t->step / total != 10 * before / total;
+    int64_t before = t->last_val_step - (every > 0 ? every : 1) * t->session.steps_per_epoch;
+    return before <= 0 || t->last_val_step == total || 10 * t->last_val_step / total != 10 * before / total;
 }
 
 TtStatus tt_pictures_validation(const TtTrainer *t, const TtValidation *v, const TtMetrics *m, TtTensorboard *tb)
 {
     const TtLoggingConfig *l = &t->config->logging;
-    if (!l->images || (tb && !is_tenth(t))) tb = NULL;
+    if (!l->images || (tb && !tt_pictures_is_tenth(t))) tb = NULL;
     if (l->plots) TT_TRY(draw_curves(t, m));
     if (!l->plots && !tb) return TT_OK;
     TT_TRY(draw_classes(t, &v->stats, tb));

@@ -11,8 +11,10 @@
 
 /* plots/first_batch.png. TB may be NULL. */
 TtStatus tt_pictures_first_batch(const TtTrainer *t, const TtBatch *b, TtTensorboard *tb) TT_NODISCARD;
-/* After a validation: plots/{loss,accuracy,lr,grad_norm,speed,confusion_matrix,class_accuracy,worst_mistakes}.png.
- * TensorBoard gets about ten of each over a run: it shows no more. */
+/* Whether the last validation is one of the about ten whose pictures TensorBoard gets (it shows no more): the first at or
+ * behind each tenth of the run, and the last. Depends on the step alone, so that a resumed run chooses the same. */
+bool tt_pictures_is_tenth(const TtTrainer *t);
+/* Of the last validation: plots/{loss,accuracy,lr,grad_norm,speed,confusion_matrix,class_accuracy,worst_mistakes}.png. */
 TtStatus tt_pictures_validation(const TtTrainer *t, const TtValidation *v, const TtMetrics *m,
                                 TtTensorboard *tb) TT_NODISCARD;
 

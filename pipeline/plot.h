@@ -73,8 +73,9 @@ typedef struct TtTile {
 typedef struct TtGridPlot {
     const char *title, *subtitle;
     const TtTile *tiles;
-    int n;       /* of which the first 64 are shown */
-    int columns; /* 0: chosen */
+    int n;             /* of which the first 64 are shown */
+    int columns;       /* 0: chosen */
+    const char *empty; /* said when there are none; may be NULL */
 } TtGridPlot;
 TtStatus tt_plot_grid(const TtGridPlot *g, TtPlot *out) TT_NODISCARD;
 

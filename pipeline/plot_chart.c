@@ -50,6 +50,22 @@ static int decimals(double step)
     return step >= 1 ? 0 : TT_MIN(8, (int)ceil(-log10(step) - 1e-9));
 }
 
+/* 2.5e-5 and 2e-5, not 2.5e-05 and 2.0e-05. */
+static void name_power(double v, int digits, char out[32])
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.*e", digits, v);
+    char *e = strchr(text, 'e');
+    if (v == 0 || !e)
+        snprintf(out, 32, "0");
+    else {
+        char *end = e;
+        while (digits > 0 && end[-1] == '0') end--, digits--;
+        if (end[-1] == '.') end--;
+        snprintf(out, 32, "%.*se%d", (int)(end - text), text, atoi(e + 1));
+    }
+}
+
 static void name_tick(const Axis *a, double v, double step, char out[32])
 {
     double big = TT_MAX(fabs(a->lo), fabs(a->hi));
@@ -57,7 +73,7 @@ static void name_tick(const Axis *a, double v, double step, char out[32])
     if (a->percent)
         snprintf(out, 32, "%.*f%%", decimals(step * 100), v * 100);
     else if (big >= 1e15 || (big < 1e-3 && big > 0))
-        snprintf(out, 32, v == 0 ? "0" : "%.*e", decimals(step / pow(10, floor(log10(big)))), v);
+        name_power(v, decimals(step / pow(10, floor(log10(big)))), out);
     else if (v != 0 && big >= 1e4) {
         int u = big >= 1e12 ? 3 : big >= 1e9 ? 2 : big >= 1e6 ? 1 : 0;
         double unit = pow(1000, u + 1);
@@ -94,11 +110,12 @@ static void log_ticks(Axis *a)
             if (log10(v) < a->lo || log10(v) > a->hi || a->n == MAX_TICKS || (m > 1 && decades > 6)) continue;
             bool named = m == 1 ? d % TT_MAX(every, 1) == 0 : decades < 0.7 || (decades < 2 && (m == 2 || m == 5));
             a->at[a->n] = v, a->named[a->n] = named;
-            snprintf(a->label[a->n++], 32,
-                     a->percent             ? "%g%%"
-                     : v >= 1e-3 && v < 1e5 ? "%g"
-                                            : "%.0e",
-                     a->percent ? v * 100 : v);
+            if (a->percent)
+                snprintf(a->label[a->n++], 32, "%g%%", v * 100);
+            else if (v >= 1e-3 && v < 1e5)
+                snprintf(a->label[a->n++], 32, "%g", v);
+            else
+                name_power(v, 0, a->label[a->n++]);
         }
 }
 
@@ -127,6 +144,32 @@ static void open_range(Axis *a, double around)
     a->lo -= pad, a->hi += pad;
 }
 
+/* The index of the point to point out, -1 when there is none. */
+static int64_t find_best(const TtLine *l, bool log_y)
+{
+    const Axis *a_x = &(Axis){0}, *a_y = &(Axis){.log = log_y};
+    int64_t best = -1;
+    for (int64_t i = 0; l->best != TT_BEST_NONE && i < l->n; i++)
+        if (!isnan(own(a_x, l->x[i])) && !isnan(own(a_y, l->y[i])) &&
+            (best < 0 || (l->best == TT_BEST_MAX ? l->y[i] > l->y[best] : l->y[i] < l->y[best])))
+            best = i;
+    return best;
+}
+
+/* Room for the words at the best value, behind the last tick; not below zero where the axis begins there. */
+static void make_room(const TtChart *c, Axis *y)
+{
+    for (int i = 0; i < c->n; i++) {
+        int64_t best = find_best(&c->lines[i], false);
+        if (best < 0) continue;
+        double v = c->lines[i].y[best], room = (y->hi - y->lo) * 0.085;
+        if (c->lines[i].best == TT_BEST_MAX)
+            y->hi = TT_MAX(y->hi, v + room);
+        else if (y->lo != 0)
+            y->lo = TT_MIN(y->lo, v - room);
+    }
+}
+
 static void set_up_axes(const TtChart *c, Axis *x, Axis *y)
 {
     *x = (Axis){.least_step = 1};
@@ -149,6 +192,7 @@ static void set_up_axes(const TtChart *c, Axis *x, Axis *y)
         y->lo -= pad;
     y->hi = c->percent && y->hi <= 1 ? TT_MIN(y->hi + pad, 1) : y->hi + pad;
     linear_ticks(y, 6, true);
+    make_room(c, y);
 }
 
 /* ---- lines */
@@ -256,14 +300,10 @@ static void name_value(const TtChart *c, double v, char out[32])
         snprintf(out, 32, "%.4g", v);
 }
 
-/* A ring around the best value, with its number. */
+/* A ring around the best value, with its number where the line is not: above a maximum, below a minimum. */
 static void draw_best(TtCanvas *c, const TtChart *chart, const Axis *x, const Axis *y, const TtLine *l, uint32_t colour)
 {
-    int64_t best = -1;
-    for (int64_t i = 0; l->best != TT_BEST_NONE && i < l->n; i++)
-        if (!isnan(place(x, l->x[i])) && !isnan(place(y, l->y[i])) &&
-            (best < 0 || (l->best == TT_BEST_MAX ? l->y[i] > l->y[best] : l->y[i] < l->y[best])))
-            best = i;
+    int64_t best = find_best(l, y->log);
     if (best < 0) return;
     double px = place(x, l->x[best]), py = place(y, l->y[best]);
     tt_canvas_dot(c, px, py, 6, colour);
@@ -272,8 +312,8 @@ static void draw_best(TtCanvas *c, const TtChart *chart, const Axis *x, const Ax
     name_value(chart, l->y[best], value);
     snprintf(text, sizeof text, "best %s", value);
     TtWords how = {.size = 12, .bold = true, .colour = colour, .align = TT_CENTRE, .halo = true};
-    double half = tt_canvas_text_width(c, text, &how) / 2, ty = l->best == TT_BEST_MAX ? py + 22 : py - 13;
-    if (ty < y->to + 14) ty = py + 22;
+    double half = tt_canvas_text_width(c, text, &how) / 2, ty = l->best == TT_BEST_MAX ? py - 13 : py + 22;
+    if (ty < y->to + 4) ty = py + 22;
     if (ty > y->from - 6) ty = py - 13;
     tt_canvas_text(c, TT_MIN(TT_MAX(px, x->from + half + 4), x->to - half - 4), ty, text, &how);
 }

@@ -73,7 +73,7 @@ TtStatus tt_plot_grid(const TtGridPlot *g, TtPlot *out)
                            &(TtWords){.size = 11, .room = CELL, .colour = k == 1 && t->wrong ? TT_VERMILION : 0});
     }
     if (n == 0)
-        tt_canvas_text(&c, w / 2, top + 30, "no pictures",
+        tt_canvas_text(&c, w / 2, top + 30, g->empty ? g->empty : "no pictures",
                        &(TtWords){.size = 15, .align = TT_CENTRE, .colour = TT_INK_SOFT});
     return tt_canvas_finish(&c, out);
 }

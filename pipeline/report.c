@@ -24,6 +24,10 @@ struct TtReport {
     double rate;        /* samples a second, smoothed */
     double last_status; /* when status.json was written */
     bool failed;        /* a log could not be written: said once */
+    double drawn;       /* when the pictures of a validation were drawn, and how long that took */
+    double draw_seconds;
+    TtValidation undrawn; /* the last validation, when its pictures are still to be drawn */
+    bool has_undrawn;
 };
 
 /* A log that cannot be written must not end a run of days: say so once and go on. */
@@ -74,7 +78,7 @@ TtStatus tt_report_open(TtTrainer *t, const TtTrainerOptions *o, bool resumed, T
 {
     const TtLoggingConfig *l = &t->config->logging;
     TtReport *r = tt_realloc(NULL, sizeof *r);
-    *r = (TtReport){.epoch = -1};
+    *r = (TtReport){.epoch = -1, .drawn = -INFINITY};
     *out = r;
     TT_TRY(tt_console_open(tt_arena_printf(&t->arena, "%s/train.log", t->run_dir),
                            l->progress == TT_AUTO_BOOL ? -1 : l->progress == TT_TRUE, &r->console));
@@ -201,7 +205,37 @@ void tt_report_val_progress(TtTrainer *t, int64_t step, int64_t steps)
     tt_console_bar(t->report->console, text);
 }
 
-void tt_report_validation(TtTrainer *t, const TtValidation *v)
+static void draw(TtTrainer *t, const TtValidation *v)
+{
+    TtReport *r = t->report;
+    double start = tt_now();
+    note(r, tt_pictures_validation(t, v, r->metrics, r->tensorboard));
+    r->drawn = tt_now();
+    r->draw_seconds = r->drawn - start;
+}
+
+static void forget_undrawn(TtReport *r)
+{
+    if (r->has_undrawn) tt_validation_free(&r->undrawn);
+    r->has_undrawn = false;
+}
+
+/* Pictures take no more than a twentieth of a run whose validations come thick and fast: those of one that is soon
+ * followed by another are drawn only if the run ends there. */
+static void draw_or_keep(TtTrainer *t, TtValidation *v)
+{
+    TtReport *r = t->report;
+    forget_undrawn(r);
+    if (tt_pictures_is_tenth(t) || tt_now() - r->drawn >= TT_MAX(5, 20 * r->draw_seconds)) {
+        draw(t, v);
+        return;
+    }
+    r->undrawn = *v;
+    r->has_undrawn = true;
+    *v = (TtValidation){0};
+}
+
+void tt_report_validation(TtTrainer *t, TtValidation *v)
 {
     TtReport *r = t->report;
     int n;
@@ -236,7 +270,7 @@ void tt_report_validation(TtTrainer *t, const TtValidation *v)
                      (long long)((t->step - 1) / t->session.steps_per_epoch), (long long)t->step, v->loss,
                      100 * tt_class_stats_acc1(&v->stats), top5, (long long)v->samples, v->seconds,
                      t->ema ? "  (moving average)" : "");
-    note(r, tt_pictures_validation(t, v, r->metrics, r->tensorboard));
+    draw_or_keep(t, v);
 }
 
 /* ---- status and end */
@@ -262,9 +296,13 @@ void tt_report_close(TtTrainer *t, TtStatus status)
     TtReport *r = t->report;
     if (!r) return;
     char duration[32];
+    char message[2048]; /* drawing may meet an error of its own */
+    snprintf(message, sizeof message, "%s", tt_error_message());
     if (r->console) tt_console_clear(r->console);
+    if (r->has_undrawn) draw(t, &r->undrawn);
+    forget_undrawn(r);
     /* The process prints it as it ends, when there is no console any more. */
-    if (r->console && status != TT_OK) tt_console_log(r->console, "exit %d: %s", (int)status, tt_error_message());
+    if (r->console && status != TT_OK) tt_console_log(r->console, "exit %d: %s", (int)status, message);
     if (r->console && status == TT_OK && t->step >= t->first_step) {
         if (!isnan(t->best))
             tt_console_print(r->console, "done: %lld steps in %s; best %s %.6g at step %lld; %s", (long long)t->step,

@@ -77,7 +77,7 @@ TtStatus tt_trainer_compare_config(const TtTrainer *t, const json_t *state) TT_N
 /* report.c */
 TtStatus tt_report_open(TtTrainer *t, const TtTrainerOptions *o, bool resumed, TtReport **out) TT_NODISCARD;
 void tt_report_step(TtTrainer *t, const TtStepResult *r);
-void tt_report_validation(TtTrainer *t, const TtValidation *v);
+void tt_report_validation(TtTrainer *t, TtValidation *v); /* may keep what is in V, and leave it empty */
 void tt_report_val_progress(TtTrainer *t, int64_t step, int64_t steps);
 void tt_report_status(TtTrainer *t, const char *state);
 TtStatus tt_report_first_batch(TtTrainer *t, const TtBatch *b);

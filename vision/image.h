@@ -47,7 +47,9 @@ typedef struct TtImageInfo {
 TtStatus tt_image_info(const uint8_t *bytes, size_t size, const char *name, const TtImageOptions *options,
                        TtImageInfo *out) TT_NODISCARD;
 
-/* Write 8-bit RGB (or grey, c == 1) as PNG; atomic (written aside, renamed). For plots and prepared data. */
+/* 8-bit RGB (or grey, c == 1) as a PNG in memory; *OUT to be freed with free(). */
+TtStatus tt_png_encode(const uint8_t *pixels, int h, int w, int c, uint8_t **out, size_t *size) TT_NODISCARD;
+/* The same into a file; atomic (written aside, renamed). */
 TtStatus tt_png_write(const char *path, const uint8_t *pixels, int h, int w, int c) TT_NODISCARD;
 
 #endif
