@@ -98,6 +98,12 @@ void tt_args_free(TtArgs *a)
     free(a->inputs);
 }
 
+TtStatus tt_args_flush(TtStatus s)
+{
+    if (s != TT_OK || (fflush(stdout) == 0 && !ferror(stdout))) return s;
+    return TT_FAIL(TT_EINTERNAL, "standard output: cannot be written: %m");
+}
+
 int tt_args_exit(TtStatus s)
 {
     if (s == TT_OK) return 0;

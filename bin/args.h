@@ -28,6 +28,8 @@ TtStatus tt_args_parse(int argc, char **argv, const TtFlag *flags, const char *u
  * most likely an override gone wrong. */
 TtStatus tt_args_config(const TtArgs *a, bool takes_inputs, TtConfig **out) TT_NODISCARD;
 void tt_args_free(TtArgs *a);
+/* S, or when that is TT_OK and a result printed to stdout did not arrive (disk full): TT_EINTERNAL. */
+TtStatus tt_args_flush(TtStatus s) TT_NODISCARD;
 /* Print the error, if any, as the first line of stderr that a scheduler's log shows, and return the exit code. */
 int tt_args_exit(TtStatus s);
 

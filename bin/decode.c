@@ -68,8 +68,9 @@ static TtStatus print(const Decoded *d)
     for (int i = 0; i < d->array.shape.rank; i++) json_array_append_new(shape, json_integer(d->array.shape.dims[i]));
     json_object_set_new(d->info, "shape", shape);
     json_object_set_new(d->info, "dtype", json_string(tt_dtype_name(d->array.dtype)));
-    if (json_dumpf(d->info, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0) return TT_OK;
-    return TT_FAIL(TT_EINTERNAL, "standard output: cannot be written: %m");
+    json_dumpf(d->info, stdout, JSON_COMPACT);
+    putchar('\n');
+    return tt_args_flush(TT_OK);
 }
 
 static TtStatus decode(const char *path, const char *output)

@@ -26,6 +26,7 @@ int tt_cmd_eval(int argc, char **argv)
     if (metrics) {
         char *line = tt_json_line(metrics);
         puts(line);
+        s = tt_args_flush(TT_OK);
         free(line);
         json_decref(metrics);
     }

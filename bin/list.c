@@ -114,6 +114,7 @@ int tt_cmd_list(int argc, char **argv)
         else
             s = list(a.config, options);
     }
+    s = tt_args_flush(s);
     tt_args_free(&a);
     return tt_args_exit(s);
 }

@@ -194,9 +194,7 @@ TtStatus tt_trainer_allocate(TtTrainer *t)
 
 static TtStatus open_run(TtTrainer *t, const TtTrainerOptions *o, bool *complete)
 {
-    const TtConfig *c = t->config;
     TtSession *s = &t->session;
-    TT_TRY(tt_session_parse(c, s));
     s->bad_samples_path = tt_arena_printf(&t->arena, "%s/bad_samples.tsv", t->run_dir);
     TT_TRY(tt_session_open_data(s, TT_SESSION_TRAIN | TT_SESSION_VAL));
     if (o->dry_run) s->total_steps = TT_MIN(s->total_steps, (int64_t)2), t->dry_run = true;
@@ -244,7 +242,9 @@ TtStatus tt_train(const TtConfig *c, const TtTrainerOptions *o)
     TtTrainer t = {.config = c, .best = NAN, .last_val_step = -1, .started = tt_now()};
     t.run_dir = o->run_dir ? o->run_dir : c->output_dir;
     TtFsLock lock = {0};
-    TtStatus s = open_directory(&t, o->overwrite, &lock);
+    /* A config that is refused costs nothing: no directory is made, no earlier run is overwritten. */
+    TtStatus s = tt_session_parse(c, &t.session);
+    if (s == TT_OK) s = open_directory(&t, o->overwrite, &lock);
     bool complete = false;
     tt_signals_install();
     if (s == TT_OK) s = open_run(&t, o, &complete);
