@@ -150,16 +150,16 @@ verdict '--overwrite begins anew' $?
 stopped=(config.yaml output_dir=runs/stopped trainer.epochs=60 trainer.ema_decay=0.9)
 run "${stopped[@]}" output_dir=runs/whole
 verdict 'an uninterrupted run' $?
-# name, signal, expected exit code: sent when the run has logged LINES more lines
+rows() { if [ -f runs/stopped/summary.csv ]; then wc -l <runs/stopped/summary.csv; else echo 1; fi; }
+# name, signal, expected exit code: sent after two more validations, of which the first is drawn at once
 stops() {
-    local before=0 now=0
-    [ -f runs/stopped/metrics.jsonl ] && before=$(wc -l <runs/stopped/metrics.jsonl)
+    local before
+    before=$(rows)
     # a shell without a terminal starts background jobs deaf to SIGINT
     env --default-signal=INT "$TTRAIN" "${stopped[@]}" >run.out 2>run.err &
     local pid=$!
     for _ in $(seq 1000); do
-        [ -f runs/stopped/metrics.jsonl ] && now=$(wc -l <runs/stopped/metrics.jsonl)
-        [ "$now" -ge $((before + 5)) ] && break
+        [ "$(rows)" -ge $((before + 2)) ] && break
         sleep 0.01
     done
     exits "$1: a second start meanwhile" 2 'runs/stopped' "${stopped[@]}"
@@ -171,6 +171,8 @@ stops() {
     [ $status = "$3" ] || { echo "     status $status"; tail -n 3 run.err; }
     grep -q '"state": "stopped"' runs/stopped/status.json
     verdict "$1: status.json says stopped" $?
+    [ runs/stopped/plots/loss.png -nt runs/stopped/summary.csv ]
+    verdict "$1: the last validation is drawn" $?
 }
 stops SIGTERM TERM 75
 stops SIGINT INT 130

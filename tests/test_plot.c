@@ -134,6 +134,38 @@ static void test_chart_edges(void **state)
     tt_plot_free(&plot); /* harmless */
 }
 
+/* Rows with ink of a colour between columns X0 and X1, from row *Y in the direction of STEP up to the next row without;
+ * *Y is then that row. */
+static int ink(const Picture *p, uint32_t rgb, int x0, int x1, int *y, int step)
+{
+    int n = 0;
+    for (; *y >= 0 && *y < p->h; *y += step) {
+        bool found = false;
+        for (int x = x0; x < x1 && !found; x++) found = pixel(p, x, *y) == rgb;
+        if (!found && n > 0) break;
+        n += found;
+    }
+    return n;
+}
+
+/* The words at the best value stand clear of its line: above a maximum, even one of 100 %, and below a minimum. */
+static void test_chart_best(void **state)
+{
+    double x[5] = {0, 10, 20, 30, 40}, peak[5] = {0.5, 0.8, 1, 0.8, 0.5}, valley[5] = {5, 4, 3, 4, 5};
+    for (int max = 0; max < 2; max++) {
+        TtLine l = {.x = x, .y = max ? peak : valley, .n = 5, .best = max ? TT_BEST_MAX : TT_BEST_MIN};
+        TtPlot plot;
+        Picture p = take(tt_plot_chart(&(TtChart){.lines = &l, .n = 1, .percent = max}, &plot), &plot);
+        int y = max ? 0 : p.h - 1, step = max ? 1 : -1;
+        int words = ink(&p, BLUE, 700, 1000, &y, step), gap = y;
+        assert_in_range(words, 12, 24);
+        int line = ink(&p, BLUE, 700, 1000, &y, step);
+        assert_true(line > 50);
+        assert_true(abs(y - gap) - line >= 4);
+        free(p.rgb);
+    }
+}
+
 /* Many points cost no more than a page's worth, and extremes within one column are not lost. */
 static void test_chart_many(void **state)
 {
@@ -342,6 +374,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chart_lines),
         cmocka_unit_test(test_chart_edges),
+        cmocka_unit_test(test_chart_best),
         cmocka_unit_test(test_chart_many),
         cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_confusion),
