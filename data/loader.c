@@ -9,13 +9,7 @@
 #include <time.h>
 
 #include "data/loader_impl.h"
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "tensor/clock.h"
 
 /* ---- opening and closing */
 
@@ -216,7 +210,7 @@ TtStatus tt_loader_seek(TtLoader *l, int64_t epoch, int64_t step)
 static double watch(TtLoader *l)
 {
     char name[1024];
-    double wait = l->o.stall_seconds, now = now_seconds();
+    double wait = l->o.stall_seconds, now = tt_now();
     for (int i = 0; i < l->n_workers; i++) {
         Worker *w = &l->workers[i];
         long long started = atomic_load(&w->started);
@@ -278,7 +272,7 @@ static TtStatus account(TtLoader *l, Batch *b)
 
 TtStatus tt_loader_next(TtLoader *l, TtBatch **out)
 {
-    double start = now_seconds();
+    double start = tt_now();
     Batch *b = NULL;
     *out = NULL;
     pthread_mutex_lock(&l->lock);
@@ -306,7 +300,7 @@ TtStatus tt_loader_next(TtLoader *l, TtBatch **out)
 
     st = account(l, b);
     if (st == TT_OK) {
-        b->pub.wait = now_seconds() - start;
+        b->pub.wait = tt_now() - start;
         *out = &b->pub;
         return TT_OK;
     }

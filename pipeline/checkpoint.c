@@ -264,7 +264,7 @@ static TtStatus run_job(const TtCheckpoints *c, Job *job)
 
 static size_t staged_bytes(const TtNamedTensor *t)
 {
-    return ((size_t)tt_shape_count(&t->shape) * tt_dtype_size(t->dtype) + 63) / 64 * 64;
+    return tt_aligned((size_t)tt_shape_count(&t->shape) * tt_dtype_size(t->dtype));
 }
 
 static TtStatus reserve_staging(TtCheckpoints *c, const TtCheckpointSave *s)

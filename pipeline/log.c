@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tensor/arena.h"
+#include "tensor/clock.h"
 
 enum { LINE = 4096 };
 static const double redraw_after = 0.1; /* seconds */
@@ -25,13 +26,6 @@ struct TtConsole {
     double drawn; /* when, in seconds */
     char text[512];
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- text */
 
@@ -200,7 +194,7 @@ void tt_console_bar(TtConsole *c, const char *text)
     if (!c->bar) return;
     pthread_mutex_lock(&c->lock);
     tt_console_escape(text, c->text, sizeof c->text);
-    double t = now();
+    double t = tt_now();
     if (c->drawn < 0 || t - c->drawn >= redraw_after) {
         draw(c);
         c->drawn = t;

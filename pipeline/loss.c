@@ -3,9 +3,9 @@
 #include "pipeline/loss.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "kernels/ops/loss.h"
+#include "pipeline/variant.h"
 
 #define LOSS(name) extern const TtLossDef tt_loss_##name;
 #include "pipeline/losses.def"
@@ -178,25 +178,12 @@ const TtOption tt_loss_common_options[] = {
 
 static TtStatus find_loss(const TtNode *map, const TtNode *key, const TtLossDef **out)
 {
-    *out = tt_losses[0];
-    if (tt_node_is_null(map)) return TT_OK;
-    if (map->kind != TT_NODE_MAP)
-        return tt_node_fail(map, "loss must be a map with a name, such as {name: cross_entropy}");
-    const TtNode *n = tt_node_get(map, "name");
-    if (!n) return tt_node_fail(key, "loss: the key 'name' is missing");
-    const char *name, *names[32];
-    TT_TRY(tt_node_string(n, "loss.name", &name));
-    int count = 0;
-    for (; tt_losses[count]; count++) {
-        names[count] = tt_losses[count]->name;
-        if (strcmp(names[count], name) == 0) {
-            *out = tt_losses[count];
-            return TT_OK;
-        }
-    }
-    const char *near = tt_nearest(name, names, count);
-    return tt_node_fail(n, "unknown loss '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-                        near ? "'?" : "; `ttrain list losses` shows them");
+    const char *names[TT_COUNT(tt_losses)];
+    int n = 0, index = 0;
+    for (; tt_losses[n]; n++) names[n] = tt_losses[n]->name;
+    if (!tt_node_is_null(map)) TT_TRY(tt_variant_select(map, key, "loss", "name", names, n, &index));
+    *out = tt_losses[index];
+    return TT_OK;
 }
 
 TtStatus tt_loss_parse(const TtNode *map, const TtNode *key, int64_t classes, TtArena *arena, TtLoss *out)

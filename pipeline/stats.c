@@ -41,17 +41,23 @@ static bool larger(float a, float b)
     return a > b || (isnan(a) && !isnan(b));
 }
 
+int tt_class_predicted(const float *row, int64_t classes)
+{
+    int best = 0;
+    for (int c = 1; c < classes; c++)
+        if (larger(row[c], row[best])) best = c;
+    return best;
+}
+
 void tt_class_stats_add(TtClassStats *s, const float *logits, const int64_t *labels, int n)
 {
     for (int i = 0; i < n; i++) {
         const float *row = logits + (size_t)i * (size_t)s->classes;
         int64_t label = labels[i];
         if (label < 0 || label >= s->classes) continue;
-        int best = 0, above = 0;
-        for (int c = 0; c < s->classes; c++) {
-            if (larger(row[c], row[best])) best = c;
+        int best = tt_class_predicted(row, s->classes), above = 0;
+        for (int c = 0; c < s->classes; c++)
             above += larger(row[c], row[label]) || (c < label && !larger(row[label], row[c]));
-        }
         s->samples++;
         s->seen[label]++;
         s->predicted[best]++;

@@ -22,6 +22,9 @@ void tt_class_stats_free(TtClassStats *s);
  * it counts all. */
 void tt_class_stats_add(TtClassStats *s, const float *logits, const int64_t *labels, int n);
 
+/* The predicted class of one row: the first largest logit, NaN above all (torch.argmax). */
+int tt_class_predicted(const float *row, int64_t classes);
+
 /* Fractions; NaN when there is nothing to divide by. */
 double tt_class_stats_acc1(const TtClassStats *s);
 double tt_class_stats_acc5(const TtClassStats *s);

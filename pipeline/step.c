@@ -8,19 +8,8 @@
 
 #include "pipeline/trainer_impl.h"
 
-static void note_accuracy(const TtNetOutput *o, const int64_t *labels, int n, int64_t *correct)
-{
-    for (int i = 0; i < n; i++) {
-        const float *row = o->logits + i * o->classes;
-        int64_t best = 0;
-        for (int64_t c = 1; c < o->classes; c++)
-            if (row[c] > row[best]) best = c;
-        *correct += best == labels[i];
-    }
-}
-
-/* Forward and backward over the batch; the gradient ends up at *GRADS. */
-static TtStatus run_batch(TtTrainer *t, const TtBatch *b, TtStepResult *r, float **grads)
+/* Forward and backward over the batch; the gradient ends up in the parameter set's slab. */
+static TtStatus run_batch(TtTrainer *t, const TtBatch *b, TtStepResult *r)
 {
     TtSession *s = &t->session;
     const TtConfig *c = t->config;
@@ -29,7 +18,6 @@ static TtStatus run_batch(TtTrainer *t, const TtBatch *b, TtStepResult *r, float
     int h = (int)b->x.shape.dims[1], w = (int)b->x.shape.dims[2];
     size_t pixels = (size_t)h * (size_t)w * 3, classes = (size_t)tt_model_classes(&s->model);
     double weight = tt_loss_weight(&s->loss, b->labels, b->n, b->targets.data != NULL);
-    *grads = p->grads;
     for (int first = 0, number = 0; first < b->n; first += micro, number++) {
         TtNetInput in = {.n = TT_MIN(micro, b->n - first),
                          .h = h,
@@ -42,16 +30,18 @@ static TtStatus run_batch(TtTrainer *t, const TtBatch *b, TtStepResult *r, float
         TtNetOutput o;
         TT_TRY(tt_net_run(s->net, true, &in, &info, &o));
         r->loss += o.loss;
-        note_accuracy(&o, in.labels, in.n, &r->correct);
-        if (b->n <= micro) break;
-        float *sum = t->accumulated, *part = p->grads;
+        for (int i = 0; i < in.n; i++)
+            r->correct += tt_class_predicted(o.logits + i * o.classes, o.classes) == in.labels[i];
+        bool last = first + micro >= b->n;
         if (number == 0) {
-            memcpy(sum, part, p->grads_bytes);
-        } else {
-#pragma omp parallel for schedule(static)
-            for (int64_t i = 0; i < p->trainable_count; i++) sum[i] += part[i];
+            if (!last) memcpy(t->accumulated, p->grads, p->grads_bytes);
+            continue;
         }
-        *grads = sum;
+        /* The last part is added where the optimizer looks. */
+        float *to = last ? p->grads : t->accumulated;
+        const float *from = last ? t->accumulated : p->grads;
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < p->trainable_count; i++) to[i] += from[i];
     }
     return TT_OK;
 }
@@ -102,9 +92,7 @@ TtStatus tt_trainer_step(TtTrainer *t, TtBatch *batch, TtStepResult *r)
     TtParamSet *p = tt_net_params(t->session.net);
     double start = tt_now();
     *r = (TtStepResult){.samples = batch->n, .wait = batch->wait};
-    float *grads;
-    TT_TRY(run_batch(t, batch, r, &grads));
-    if (grads != p->grads) memcpy(p->grads, grads, p->grads_bytes); /* where the optimizer looks */
+    TT_TRY(run_batch(t, batch, r));
     r->grad_norm = tt_optimizer_grad_norm(t->optimizer);
     double momentum = set_rates(t, &r->lr);
     r->skipped = !isfinite(r->loss) || !isfinite(r->grad_norm);

@@ -8,13 +8,6 @@
 #include "pipeline/signals.h"
 #include "pipeline/trainer_impl.h"
 
-double tt_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- validation and what follows from it */
 
 static TtStatus val_tick(void *user, int64_t step, int64_t steps)

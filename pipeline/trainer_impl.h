@@ -10,6 +10,7 @@
 #include "pipeline/session.h"
 #include "pipeline/trainer.h"
 #include "pipeline/validate.h"
+#include "tensor/clock.h"
 
 /* Sums over the steps since the last train event; saved, so that a resumed run reports the same means. */
 typedef struct TtInterval {
@@ -56,8 +57,6 @@ typedef struct TtTrainer {
     json_t *last_val;   /* metrics of the last validation */
     int64_t last_val_step;
 } TtTrainer;
-
-double tt_now(void); /* seconds, monotonic */
 
 /* trainer.c: what lies between an open session and the first step; everything given back. */
 TtStatus tt_trainer_allocate(TtTrainer *t) TT_NODISCARD;

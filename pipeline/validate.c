@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline/validate.c - loss, accuracies, confusion matrix and worst mistakes over the validation set. */
 #include "pipeline/validate.h"
+#include "tensor/clock.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Insert into the list of the largest losses, largest first; ties keep the earlier sample. */
 static void keep_worst(TtValidation *v, TtMistake m)
@@ -36,9 +29,7 @@ static void note_mistakes(TtValidation *v, const TtBatch *b, const TtNetOutput *
 {
     for (int i = 0; i < b->n; i++) {
         const float *row = o->logits + i * o->classes;
-        int64_t best = 0;
-        for (int64_t c = 1; c < o->classes; c++)
-            if (row[c] > row[best]) best = c;
+        int64_t best = tt_class_predicted(row, o->classes);
         if (best == b->labels[i]) continue;
         keep_worst(v, (TtMistake){.index = b->indices[i],
                                   .label = b->labels[i],
@@ -54,7 +45,7 @@ TtStatus tt_validate(TtSession *s, int64_t max_steps, TtStatus (*tick)(void *use
     *out = (TtValidation){0};
     TT_TRY(tt_class_stats_init(&out->stats, (int)tt_model_classes(&s->model)));
     TT_TRY(tt_loader_seek(s->val_loader, 0, 0));
-    double started = now(), loss = 0, weight = 0;
+    double started = tt_now(), loss = 0, weight = 0;
     int64_t steps = tt_loader_steps(s->val_loader);
     if (max_steps) steps = TT_MIN(steps, max_steps);
     for (int64_t step = 0; step < steps; step++) {
@@ -81,7 +72,7 @@ TtStatus tt_validate(TtSession *s, int64_t max_steps, TtStatus (*tick)(void *use
         TT_TRY(st);
     }
     out->loss = weight > 0 ? loss / weight : NAN;
-    out->seconds = now() - started;
+    out->seconds = tt_now() - started;
     return TT_OK;
 }
 

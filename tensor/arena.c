@@ -6,17 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN = 64, FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 4 << 20 };
+enum { FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 4 << 20 };
 
 struct TtArenaBlock {
     struct TtArenaBlock *next;
     size_t used, size; /* bytes behind the header */
 };
-
-static size_t round_up(size_t n)
-{
-    return (n + ALIGN - 1) / ALIGN * ALIGN;
-}
 
 static TT_NORETURN void no_memory(size_t size)
 {
@@ -27,17 +22,17 @@ static TT_NORETURN void no_memory(size_t size)
 void *tt_arena_alloc(TtArena *a, size_t size)
 {
     if (size > SIZE_MAX / 2) no_memory(size);
-    size = round_up(size ? size : 1);
+    size = tt_aligned(size ? size : 1);
     struct TtArenaBlock *b = a->head;
     if (!b || b->size - b->used < size) {
         size_t want = b ? TT_MIN(b->size * 2, (size_t)LARGEST_BLOCK) : (size_t)FIRST_BLOCK;
-        want = round_up(TT_MAX(want, size));
-        b = aligned_alloc(ALIGN, round_up(sizeof *b) + want);
+        want = tt_aligned(TT_MAX(want, size));
+        b = aligned_alloc(TT_ALIGN, tt_aligned(sizeof *b) + want);
         if (!b) no_memory(want);
         *b = (struct TtArenaBlock){.next = a->head, .size = want};
         a->head = b;
     }
-    void *p = (char *)b + round_up(sizeof *b) + b->used;
+    void *p = (char *)b + tt_aligned(sizeof *b) + b->used;
     b->used += size;
     return memset(p, 0, size);
 }
@@ -86,7 +81,7 @@ void tt_arena_free(TtArena *a)
 TtStatus tt_alloc(void **out, size_t size)
 {
     *out = NULL;
-    if (size <= SIZE_MAX / 2) *out = aligned_alloc(ALIGN, round_up(size ? size : 1));
+    if (size <= SIZE_MAX / 2) *out = aligned_alloc(TT_ALIGN, tt_aligned(size ? size : 1));
     return *out ? TT_OK : TT_FAIL(TT_EINTERNAL, "out of memory: %zu bytes could not be allocated", size);
 }
 

@@ -14,6 +14,13 @@ typedef struct TtArena {
     struct TtArenaBlock *head; /* the block in use; the rest are behind it */
 } TtArena;
 
+/* Everything large is handed out on, and laid out by, this boundary: a cache line and the widest vector. */
+enum { TT_ALIGN = 64 };
+static inline size_t tt_aligned(size_t n)
+{
+    return (n + TT_ALIGN - 1) / TT_ALIGN * TT_ALIGN;
+}
+
 void *tt_arena_alloc(TtArena *a, size_t size); /* zeroed, 64-byte aligned */
 void *tt_arena_copy(TtArena *a, const void *src, size_t size);
 char *tt_arena_strdup(TtArena *a, const char *s);

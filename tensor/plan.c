@@ -7,11 +7,6 @@
 
 #include "tensor/arena.h"
 
-static size_t aligned(size_t n)
-{
-    return (n + 63) / 64 * 64;
-}
-
 static int by_size(const void *a, const void *b)
 {
     const TtPiece *x = *(const TtPiece *const *)a, *y = *(const TtPiece *const *)b;
@@ -26,8 +21,8 @@ static size_t find_place(const TtPiece *p, TtPiece *const *placed, int n)
     for (int i = 0; i < n; i++) {
         const TtPiece *q = placed[i];
         if (q->last < p->first || q->first > p->last) continue;
-        if (q->offset >= at + aligned(p->size)) break; /* the gap before Q is wide enough; later ones start higher */
-        at = TT_MAX(at, q->offset + aligned(q->size));
+        if (q->offset >= at + tt_aligned(p->size)) break; /* the gap before Q is wide enough; later ones start higher */
+        at = TT_MAX(at, q->offset + tt_aligned(q->size));
     }
     return at;
 }
@@ -42,7 +37,7 @@ size_t tt_plan(TtPiece *pieces, int n, int steps, size_t *lower_bound)
     for (int i = 0; i < n; i++) {
         TtPiece *p = order[i];
         p->offset = find_place(p, placed, i);
-        total = TT_MAX(total, p->offset + aligned(p->size));
+        total = TT_MAX(total, p->offset + tt_aligned(p->size));
         int k = i;
         for (; k > 0 && placed[k - 1]->offset > p->offset; k--) placed[k] = placed[k - 1];
         placed[k] = p;
@@ -53,8 +48,8 @@ size_t tt_plan(TtPiece *pieces, int n, int steps, size_t *lower_bound)
     size_t *live = tt_realloc(NULL, sizeof *live * (size_t)(steps + 2));
     memset(live, 0, sizeof *live * (size_t)(steps + 2));
     for (int i = 0; i < n; i++) { /* differences; unsigned wrap-around cancels in the sum */
-        live[pieces[i].first] += aligned(pieces[i].size);
-        live[pieces[i].last + 1] -= aligned(pieces[i].size);
+        live[pieces[i].first] += tt_aligned(pieces[i].size);
+        live[pieces[i].last + 1] -= tt_aligned(pieces[i].size);
     }
     size_t now = 0, most = 0;
     for (int s = 0; s <= steps; s++) {
@@ -71,7 +66,7 @@ size_t tt_plan_apart(TtPiece *pieces, int n)
     size_t total = 0;
     for (int i = 0; i < n; i++) {
         pieces[i].offset = total;
-        total += aligned(pieces[i].size);
+        total += tt_aligned(pieces[i].size);
     }
     return total;
 }

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tensor/graph_impl.h"
 #include "tensor/plan.h"
+#include "tensor/clock.h"
 
 typedef struct Step {
     const TtGraphNode *node;
@@ -292,13 +292,6 @@ void tt_program_bind(TtProgram *p, TtVal input, void *data)
     /* Views of an input are values of their own; kernels see them through patches, readers through value_data. */
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void poison(TtProgram *p, const Step *step)
 {
     for (int i = 0; i < step->dead_n; i++) {
@@ -316,10 +309,10 @@ TtStatus tt_program_run(TtProgram *p, const TtStepInfo *info)
             continue;
         }
         step->args.step = info;
-        double start = p->options.timing ? now() : 0;
+        double start = p->options.timing ? tt_now() : 0;
         TT_TRY(step->kernel(&step->args));
         if (p->options.timing) {
-            p->times[i].seconds += now() - start;
+            p->times[i].seconds += tt_now() - start;
             p->times[i].runs++;
         }
         if (p->options.poison) poison(p, step);

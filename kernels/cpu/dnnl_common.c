@@ -54,11 +54,6 @@ TtStatus tt_dnnl_fail(dnnl_status_t s, const char *what)
 
 /* ---- state */
 
-static size_t aligned(size_t n)
-{
-    return (n + 63) / 64 * 64;
-}
-
 TtDnnlState *tt_dnnl_state_new(void)
 {
     TtDnnlState *s = tt_realloc(NULL, sizeof *s);
@@ -81,7 +76,7 @@ TtStatus tt_dnnl_state_operand(TtDnnlState *s, int which, int argument, const dn
     dnnl_primitive_desc_destroy(r);
     TT_DNNL(st);
     o->offset = s->scratch;
-    s->scratch += aligned(dnnl_memory_desc_get_size(want));
+    s->scratch += tt_aligned(dnnl_memory_desc_get_size(want));
     return TT_OK;
 }
 
@@ -91,7 +86,7 @@ TtStatus tt_dnnl_state_finish(TtDnnlState *s)
     const dnnl_memory_desc_t *pad = dnnl_primitive_desc_query_md(s->desc, dnnl_query_scratchpad_md, 0);
     TT_DNNL(dnnl_memory_create(&s->scratchpad, pad, tt_dnnl_engine(), NULL));
     s->scratchpad_offset = s->scratch;
-    s->scratch += aligned(dnnl_memory_desc_get_size(pad));
+    s->scratch += tt_aligned(dnnl_memory_desc_get_size(pad));
     return TT_OK;
 }
 

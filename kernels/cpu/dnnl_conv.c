@@ -225,11 +225,6 @@ typedef struct Parts {
     size_t size;
 } Parts;
 
-static size_t aligned(size_t n)
-{
-    return (n + 63) / 64 * 64;
-}
-
 static int count_parts(const TtKernelArgs *a)
 {
     size_t one = tt_tensor_bytes(&a->out[0]) + tt_tensor_bytes(&a->out[1]);
@@ -272,9 +267,9 @@ TtStatus tt_dnnl_conv2d_dw_prepare(TtKernelArgs *a, void **state)
     omp_set_num_threads(threads);
     for (int i = 0; i < p->n && s == TT_OK; i++) {
         p->scratch[i] = p->size;
-        p->size += aligned(p->state[i]->scratch);
+        p->size += tt_aligned(p->state[i]->scratch);
         p->grad[i] = p->size;
-        if (p->n > 1) p->size += aligned(tt_tensor_bytes(&a->out[0])) + aligned(tt_tensor_bytes(&a->out[1]));
+        if (p->n > 1) p->size += tt_aligned(tt_tensor_bytes(&a->out[0])) + tt_aligned(tt_tensor_bytes(&a->out[1]));
     }
     if (s != TT_OK) {
         tt_dnnl_conv2d_dw_release(p);
@@ -320,7 +315,7 @@ TtStatus tt_dnnl_conv2d_dw(TtKernelArgs *a)
         return TT_OK;
     }
     char *scratch = a->scratch;
-    size_t dw = aligned(tt_tensor_bytes(&a->out[0]));
+    size_t dw = tt_aligned(tt_tensor_bytes(&a->out[0]));
     int64_t x = a->in[0].strides[0] * (int64_t)tt_dtype_size(a->in[0].dtype);
     int64_t y = a->in[1].strides[0] * (int64_t)tt_dtype_size(a->in[1].dtype);
     TtStatus status = TT_OK;
