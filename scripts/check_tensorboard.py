@@ -142,7 +142,8 @@ def main():
     for e in a.expect:
         tag, _, points = e.partition("=")
         want = {int(s): float32(float(v)) for s, v in (q.split(":") for q in points.split(","))}
-        if values.get(tag) != want:
+        found = values.get(tag) or {}
+        if found.keys() != want.keys() or not all(same(found[k], want[k]) for k in want):
             fault(f"{tag}: expected {want}, found {values.get(tag)}")
     tags = old.Tags()
     print(f"{len(files)} files, " + ", ".join(f"{len(tags[k])} {k}" for k in ("scalars", "images", "audio", "histograms", "tensors"))

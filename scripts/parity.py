@@ -34,7 +34,8 @@ SGD = {"name": "sgd", "lr": 2e-5, "momentum": 0.9}
 CASES = {
     "resnet18": ({"name": "resnet18"}, SGD, {}, 8, 6, 0.1),
     "resnet50": ({"name": "resnet50"}, {"name": "adamw", "lr": 1e-6, "weight_decay": 0.1}, {}, 6, 4, 0.25),
-    "resnext50": ({"name": "resnext50_32x4d"}, SGD, {}, 4, 3, 0.2),
+    # A smaller rate and a larger batch: at the others' PyTorch's float32 differs from its float64 by more than the limit.
+    "resnext50": ({"name": "resnext50_32x4d"}, dict(SGD, lr=2e-7), {}, 13, 4, 0.2),
     "nesterov-cosine": ({"name": "resnet18"}, dict(SGD, nesterov=True, weight_decay=0.05),
                         {"scheduler": {"name": "cosine", "warmup_steps": 2}}, 8, 6, 0.1),
     "rmsprop": ({"name": "resnet18"}, {"name": "rmsprop", "lr": 1e-6, "eps": 0.03, "momentum": 0.9}, {}, 8, 5, 0.2),
@@ -172,13 +173,10 @@ def compare(name, case, folder, ttrain):
 
 
 def check_tensorboard(folder):
-    """The real TensorBoard must show exactly the losses of metrics.jsonl."""
-    events = [json.loads(line) for line in (folder / "run/metrics.jsonl").read_text().splitlines()]
-    points = ",".join(f"{e['step']}:{e['train/loss']}" for e in events if e["event"] == "train")
+    """The real TensorBoard must show every value of metrics.jsonl at its step, once."""
     checker = Path(__file__).resolve().parent / "check_tensorboard.py"
-    command = [sys.executable, checker, folder / "run", "--expect", f"train/loss={points}"]
-    p = subprocess.run(command, capture_output=True, text=True)
-    return [] if p.returncode == 0 else [f"tensorboard: {p.stderr[-300:]}"]
+    p = subprocess.run([sys.executable, checker, folder / "run"], capture_output=True, text=True)
+    return [] if p.returncode == 0 else [f"tensorboard: {(p.stdout + p.stderr)[-300:]}"]
 
 
 def main():
