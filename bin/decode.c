@@ -8,7 +8,7 @@
 #include "bin/args.h"
 #include "bin/commands.h"
 #include "data/dataset.h"
-#include "data/file.h"
+#include "tensor/file.h"
 #include "data/npy.h"
 
 static const char usage[] = "usage: ttrain decode FILE [--output FILE.npy]\n"

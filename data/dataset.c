@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/file.h"
+#include "tensor/file.h"
 #include "tensor/fs.h"
 
 /* An encoded picture of max_pixels 16-bit samples stays below this; a larger file is no picture. */

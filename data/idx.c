@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "data/file.h"
+#include "tensor/file.h"
 #include "tensor/arena.h"
 
 /* Deflate makes at most 1032 bytes of one (RFC 1951: a match of 258 costs at least two bits). */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/file.h"
+#include "tensor/file.h"
 #include "tensor/arena.h"
 
 enum { BLOCK = 512, WINDOW = 8 * BLOCK, LONGEST_NAME = 4096, LONGEST_PAX = 1 << 20 };

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "data/dataset.h"
-#include "data/file.h"
+#include "tensor/file.h"
 #include "data/loader.h"
 #include "data/paths.h"
 #include "data/strmap.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "data/dataset.h"
-#include "data/file.h"
+#include "tensor/file.h"
 #include "data/paths.h"
 #include "data/tar.h"
 #include "tensor/fs.h"

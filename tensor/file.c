@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* data/file.c - opening and reading files with errors that name them. */
-#include "data/file.h"
+/* tensor/file.c - opening and reading files with errors that name them. */
+#include "tensor/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* data/file.h - reading files that may be anything. */
-#ifndef TT_DATA_FILE_H
-#define TT_DATA_FILE_H
+/* tensor/file.h - reading files that may be anything. */
+#ifndef TT_TENSOR_FILE_H
+#define TT_TENSOR_FILE_H
 
 #include "tensor/status.h"
 
