@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/op.h"
+#include "tensor/isa.h"
 #include "vision/rows.h"
 
 extern const TtRows tt_rows_c;
@@ -13,28 +13,17 @@ extern const TtRows tt_rows_c;
 extern const TtRows tt_rows_avx2, tt_rows_avx512;
 #endif
 
+static const TtRows *const tables[TT_ISAS] = {TT_ISA_TABLES(&tt_rows)};
+
 const TtRows *tt_rows_of(const char *isa)
 {
-    if (strcmp(isa, "c") == 0) return &tt_rows_c;
-#ifdef TT_X86
-    if (strcmp(isa, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &tt_rows_avx2;
-    if (strcmp(isa, "avx512") == 0 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return &tt_rows_avx512;
-#endif
-    return NULL;
+    TtIsa level;
+    return tt_isa_find(isa, &level) ? tables[level] : NULL;
 }
 
 const TtRows *tt_rows(void)
 {
-    static _Atomic(const TtRows *) chosen; /* every thread that comes early finds the same */
-    const TtRows *r = chosen;
-    if (r) return r;
-    r = tt_rows_of(tt_cpu_isa());
-    if (!r) r = &tt_rows_c;
-    chosen = r;
-    return r;
+    return tables[tt_isa()];
 }
 
 TtStatus tt_pixels_target(TtTransformArgs *a, int64_t h, int64_t w, int c, TtDType dtype)
