@@ -7,6 +7,8 @@ PREFIX ?= /usr/local
 VERSION := 0.1.0
 
 PKGS := yaml-0.1 libjpeg libpng zlib jansson libxxhash libarchive libzip libprotobuf-c cairo
+# FFmpeg decodes what the own sound reader does not. It is never linked: only its headers are needed here.
+FFMPEG := $(shell pkg-config --exists libavformat libavcodec libavutil && echo yes)
 OPT  ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter -Wno-missing-field-initializers
 ifdef WERROR
@@ -26,6 +28,10 @@ ifeq ($(SAN),fuzz)
 SAN_FLAGS := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
              -Wno-pass-failed
 ISAS := c
+endif
+
+ifeq ($(FFMPEG),yes)
+ALL_CFLAGS += -DTT_FFMPEG $(shell pkg-config --cflags libavformat libavcodec libavutil)
 endif
 
 # Instruction sets of the vector kernels; arm64 and others run the plain C level.
@@ -61,6 +67,7 @@ all: $(B)/ttrain  ## build build/ttrain
 
 $(B)/ttrain: $(BIN_OBJS) $(LIB)
 	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	@echo "FFmpeg (FLAC, Ogg, MP3, MP4): $(if $(FFMPEG),headers found; loaded when a file needs it,left out: libavformat-dev and libavcodec-dev are not installed)"
 
 # `ar` keeps members of sources that are gone; start anew. Objects are listed through a file: there are many.
 $(LIB): $(LIB_OBJS)

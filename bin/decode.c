@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "audio/reader.h"
 #include "bin/args.h"
 #include "bin/commands.h"
 #include "data/dataset.h"
@@ -18,10 +19,11 @@ typedef struct Decoded {
     TtTensor array; /* a view of what the reader holds below */
     json_t *info;   /* what is printed */
     TtImage image;
+    TtAudio audio;
     TtSample file;
 } Decoded;
 
-static bool is_image(const uint8_t *head, size_t n)
+static bool is_image(const uint8_t *head, size_t n, const char *path)
 {
     return tt_image_format(head, n) != NULL;
 }
@@ -35,12 +37,33 @@ static TtStatus read_image(const char *path, Decoded *d)
     return TT_OK;
 }
 
+static bool is_audio(const uint8_t *head, size_t n, const char *path)
+{
+    return tt_audio_format(head, n, path) != NULL;
+}
+
+static TtStatus read_audio(const char *path, Decoded *d)
+{
+    TtAudioReader *r;
+    TT_TRY(tt_audio_open(path, &r));
+    TtAudioInfo info = tt_audio_reader_info(r);
+    TtStatus status = tt_audio_read(r, INT64_MAX, &d->audio);
+    tt_audio_close(r);
+    TT_TRY(status);
+    d->array = tt_tensor(d->audio.data, TT_F32, TT_SHAPE(d->audio.channels, d->audio.frames));
+    json_object_set_new(d->info, "format", json_string(info.format));
+    json_object_set_new(d->info, "codec", json_string(info.codec));
+    json_object_set_new(d->info, "sample_rate", json_integer(info.sample_rate));
+    return TT_OK;
+}
+
 static const struct {
     const char *kind;
-    bool (*knows)(const uint8_t *head, size_t n);
+    bool (*knows)(const uint8_t *head, size_t n, const char *path);
     TtStatus (*read)(const char *path, Decoded *d); /* sets array, and what info has besides kind, shape and dtype */
 } readers[] = {
     {"image", is_image, read_image},
+    {"audio", is_audio, read_audio},
 };
 
 static TtStatus read_media(const char *path, Decoded *d)
@@ -55,11 +78,11 @@ static TtStatus read_media(const char *path, Decoded *d)
     TT_TRY(status);
     if (n == 0) return TT_FAIL(TT_EDATA, "%s: the file is empty", path);
     for (int i = 0; i < TT_COUNT(readers); i++) {
-        if (!readers[i].knows(head, n)) continue;
+        if (!readers[i].knows(head, n, path)) continue;
         json_object_set_new(d->info, "kind", json_string(readers[i].kind));
         return readers[i].read(path, d);
     }
-    return TT_FAIL(TT_EDATA, "%s: unknown format: neither JPEG nor PNG by its content", path);
+    return TT_FAIL(TT_EDATA, "%s: unknown format: neither a picture nor sound by its content", path);
 }
 
 static TtStatus print(const Decoded *d)
@@ -81,6 +104,7 @@ static TtStatus decode(const char *path, const char *output)
     if (status == TT_OK) status = print(&d);
     json_decref(d.info);
     tt_image_free(&d.image);
+    tt_audio_free(&d.audio);
     tt_sample_free(&d.file);
     return status;
 }

@@ -4,7 +4,8 @@
 # `deps.sh build` is enough to build and run; `deps.sh test` adds what make test, lint, san and fuzz need.
 set -eu
 build="gcc make pkg-config libc6-dev libdnnl-dev libyaml-dev libjpeg-dev libpng-dev zlib1g-dev libjansson-dev libxxhash-dev
-libarchive-dev libzip-dev protobuf-c-compiler libprotobuf-c-dev libcairo2-dev fonts-dejavu-core"
+libarchive-dev libzip-dev protobuf-c-compiler libprotobuf-c-dev libcairo2-dev libavformat-dev
+libavcodec-dev libavutil-dev fonts-dejavu-core"
 test="libcmocka-dev clang clang-format cppcheck valgrind"
 want="$build"
 [ "${1:-build}" = test ] && want="$build $test"

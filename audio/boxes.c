@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* audio/boxes.c - containers made of boxes that each give their size: whether the file holds what they say.
+ *
+ * A cut file often decodes well up to its end, and FFmpeg says nothing. The outermost sizes tell. */
+#include <string.h>
+
+#include "audio/reader_impl.h"
+
+static TtStatus cut(const TtAudioSource *s, uint64_t at, uint64_t size)
+{
+    return TT_SOURCE_FAIL(s, s->size, "the file is cut: what begins at byte %llu has %llu bytes",
+                          (unsigned long long)(s->base + at), (unsigned long long)size);
+}
+
+/* MP4 (ISO/IEC 14496-12, 4.2): size, type; size 1 means that 64 bits follow, 0 up to the end. Bytes behind the last box
+ * that make no header are no concern. */
+static TtStatus check_mp4(const TtAudioSource *s)
+{
+    uint8_t b[16];
+    for (uint64_t at = 0; s->size - at >= 8;) {
+        size_t n = (size_t)TT_MIN(s->size - at, (uint64_t)16);
+        TT_TRY(tt_source_read(s, b, n, at));
+        uint64_t size = tt_be32(b), header = 8;
+        if (size == 0) return TT_OK;
+        if (size == 1 && n == 16) size = tt_be64(b + 8), header = 16;
+        if (size < header) return TT_SOURCE_FAIL(s, at, "a box of %llu bytes", (unsigned long long)size);
+        if (size > s->size - at) return cut(s, at, size);
+        at += size;
+    }
+    return TT_OK;
+}
+
+/* An EBML number: the first byte's leading zeros tell its length; all ones mean unknown. */
+static bool vint(const uint8_t *p, size_t n, bool keep_marker, uint64_t *value, size_t *len)
+{
+    *len = 1;
+    while (*len <= 8 && !(p[0] >> (8 - *len) & 1)) ++*len;
+    if (*len > 8 || *len > n) return false;
+    uint64_t v = keep_marker ? p[0] : p[0] & (0xFFU >> *len);
+    for (size_t i = 1; i < *len; i++) v = v << 8 | p[i];
+    if (!keep_marker && v == ((uint64_t)1 << (7 * *len)) - 1) v = UINT64_MAX;
+    *value = v;
+    return true;
+}
+
+/* Matroska (RFC 8794, RFC 9559): the EBML header, then a Segment whose size is known unless it was streamed. */
+static TtStatus check_matroska(const TtAudioSource *s)
+{
+    uint8_t b[16];
+    for (uint64_t at = 0; at < s->size;) {
+        size_t n = (size_t)TT_MIN(s->size - at, (uint64_t)16), id_len, size_len;
+        uint64_t id, size;
+        TT_TRY(tt_source_read(s, b, n, at));
+        if (!vint(b, n, true, &id, &id_len) || !vint(b + id_len, n - id_len, false, &size, &size_len)) return TT_OK;
+        if (size == UINT64_MAX) return TT_OK;
+        uint64_t header = id_len + size_len;
+        if (size > s->size - at - header) return cut(s, at, size);
+        at += header + size;
+    }
+    return TT_OK;
+}
+
+/* AIFF and AVI: an outer chunk, then its type; CAF: chunks of 64-bit sizes behind an 8-byte header, where the last may
+ * have the size -1. */
+static TtStatus check_form(const TtAudioSource *s, bool big_endian)
+{
+    uint8_t b[8];
+    if (s->size < 8) return cut(s, 0, 8);
+    TT_TRY(tt_source_read(s, b, sizeof b, 0));
+    uint64_t size = big_endian ? tt_be32(b + 4) : tt_le32(b + 4);
+    bool streamed = size == 0 || size >= 0x7FFFF000;
+    return size > s->size - 8 && !streamed ? cut(s, 0, size + 8) : TT_OK;
+}
+
+static TtStatus check_caf(const TtAudioSource *s)
+{
+    uint8_t b[12];
+    for (uint64_t at = 8; at <= s->size && s->size - at >= sizeof b;) {
+        TT_TRY(tt_source_read(s, b, sizeof b, at));
+        uint64_t size = tt_be64(b + 4);
+        at += sizeof b;
+        if (size == UINT64_MAX) return TT_OK;
+        if (size > s->size - at) return cut(s, at - sizeof b, size);
+        at += size;
+    }
+    return TT_OK;
+}
+
+TtStatus tt_boxes_check(const TtAudioSource *s, const char *format)
+{
+    if (strcmp(format, "mp4") == 0) return check_mp4(s);
+    if (strcmp(format, "matroska") == 0) return check_matroska(s);
+    if (strcmp(format, "aiff") == 0) return check_form(s, true);
+    if (strcmp(format, "avi") == 0) return check_form(s, false);
+    if (strcmp(format, "caf") == 0) return check_caf(s);
+    return TT_OK;
+}
