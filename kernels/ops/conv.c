@@ -91,6 +91,18 @@ static TtStatus conv2d_dx_infer(TtInfer *i)
     return TT_OK;
 }
 
+/* Of the transposed convolution: it is linear in both. */
+static void conv2d_dx_grad(TtGraph *g, TtGradArgs *a)
+{
+    TtConv2dGradAttrs ga = *(const TtConv2dGradAttrs *)a->attrs;
+    if (a->need[0]) a->din[0] = tt_conv2d_op(g, a->dout[0], a->in[1], TT_NONE, &ga.conv);
+    if (!a->need[1]) return;
+    TtVal out[2];
+    ga.shape = tt_shape(g, a->in[1]);
+    tt_emit(g, &tt_op_conv2d_dw, &ga, (TtVal[]){a->dout[0], a->in[0]}, 2, out);
+    a->din[1] = out[0];
+}
+
 const TtOpDef tt_op_conv2d_dx = {
     .name = "conv2d_dx",
     .help = "gradient of conv2d by its input",
@@ -100,6 +112,7 @@ const TtOpDef tt_op_conv2d_dx = {
     .nout = 1,
     .attrs_size = sizeof(TtConv2dGradAttrs),
     .infer = conv2d_dx_infer,
+    .grad = conv2d_dx_grad,
     .flops = conv2d_dx_flops,
     .cpu_prepare = tt_dnnl_conv2d_dx_prepare,
     .cpu_release = tt_dnnl_state_release,
