@@ -8,6 +8,7 @@
 #include "kernels/ops/concat.h"
 #include "kernels/ops/conv.h"
 #include "kernels/ops/conv1d.h"
+#include "kernels/ops/ctc.h"
 #include "kernels/ops/dropout.h"
 #include "kernels/ops/fuse.h"
 #include "kernels/ops/group_norm.h"
