@@ -43,19 +43,32 @@ static bool vint(const uint8_t *p, size_t n, bool keep_marker, uint64_t *value, 
     return true;
 }
 
-/* Matroska (RFC 8794, RFC 9559): the EBML header, then a Segment whose size is known unless it was streamed. */
+/* Matroska (RFC 8794, RFC 9559): EBML header, Segment, and in it Clusters of blocks. FFmpeg looks for the next element
+ * that it knows when one is damaged, so all are visited: Segment and Cluster are entered, others passed over. */
 static TtStatus check_matroska(const TtAudioSource *s)
 {
+    static const uint32_t enter[] = {0x18538067, 0x1F43B675};
+    static const uint32_t known[] = {0x1A45DFA3, 0x114D9B74, 0x1549A966, 0x1654AE6B, 0x1C53BB6B, 0x1941A469,
+                                     0x1043A770, 0x1254C367, 0xE7,       0xA3,       0xA0,       0xA7,
+                                     0xAB,       0xAF,       0x5854,     0xEC,       0xBF};
     uint8_t b[16];
-    for (uint64_t at = 0; at < s->size;) {
-        size_t n = (size_t)TT_MIN(s->size - at, (uint64_t)16), id_len, size_len;
+    for (uint64_t at = 0, end = s->size; at < end;) {
+        size_t n = (size_t)TT_MIN(s->size - at, (uint64_t)sizeof b), id_len, size_len;
         uint64_t id, size;
+        bool is_known = false, is_master = false;
         TT_TRY(tt_source_read(s, b, n, at));
-        if (!vint(b, n, true, &id, &id_len) || !vint(b + id_len, n - id_len, false, &size, &size_len)) return TT_OK;
-        if (size == UINT64_MAX) return TT_OK;
+        if (!vint(b, n, true, &id, &id_len) || !vint(b + id_len, n - id_len, false, &size, &size_len))
+            return TT_SOURCE_FAIL(s, at, "no Matroska element begins where one must: the data is damaged or cut");
+        for (int i = 0; i < TT_COUNT(known); i++) is_known |= id == known[i];
+        for (int i = 0; i < TT_COUNT(enter); i++) is_master |= id == enter[i];
+        if (!is_known && !is_master)
+            return TT_SOURCE_FAIL(s, at, "an unknown Matroska element: the data is damaged or cut");
         uint64_t header = id_len + size_len;
+        if (size == UINT64_MAX && is_master) /* streamed */
+            size = s->size - at - header;
         if (size > s->size - at - header) return cut(s, at, size);
-        at += header + size;
+        if (id == enter[0]) end = at + header + size;
+        at += header + (is_master ? 0 : size);
     }
     return TT_OK;
 }
@@ -93,5 +106,7 @@ TtStatus tt_boxes_check(const TtAudioSource *s, const char *format)
     if (strcmp(format, "aiff") == 0) return check_form(s, true);
     if (strcmp(format, "avi") == 0) return check_form(s, false);
     if (strcmp(format, "caf") == 0) return check_caf(s);
+    if (strcmp(format, "mpegts") == 0 && s->size % 188 != 0)
+        return TT_SOURCE_FAIL(s, s->size, "the file is cut inside a packet of 188 bytes");
     return TT_OK;
 }

@@ -35,6 +35,7 @@ typedef struct Ffmpeg {
     TtOggLink *links; /* of an Ogg file: decoded one after the other */
     int n_links, link;
     int64_t expected; /* frames of this link; -1: unknown */
+    int64_t least;    /* fewer frames are damage, where the exact number is not known */
     bool exact;       /* another number of frames is damage */
     bool limited;     /* what is decoded beyond is padding */
 
@@ -53,7 +54,8 @@ typedef struct Ffmpeg {
     int64_t first_pts; /* of frame 0, in samples */
     bool has_pts, ended;
 
-    struct AVMD5 *md5; /* of a FLAC stream that is read from its start; else NULL */
+    const uint8_t *order; /* where the file's channels are in FFmpeg's frames; NULL: in their places */
+    struct AVMD5 *md5;    /* of a FLAC stream that is read from its start; else NULL */
     uint8_t md5_want[MD5];
 } Ffmpeg;
 
@@ -248,6 +250,7 @@ static TtStatus convert(TtAudioReader *r, int c, int64_t from, int64_t n, float 
     const Ffmpeg *f = r->state;
     const AVFrame *frame = f->frame;
     bool planar = f->av->av_sample_fmt_is_planar(frame->format);
+    if (f->order) c = f->order[c];
     int64_t step = planar ? 1 : r->info.channels;
     size_t size = (size_t)f->av->av_get_bytes_per_sample(frame->format);
     const uint8_t *plane = planar ? frame->extended_data[c] : frame->extended_data[0] + (size_t)c * size;
@@ -269,6 +272,17 @@ static TtStatus convert(TtAudioReader *r, int c, int64_t from, int64_t n, float 
     return TT_OK;
 }
 #undef EACH
+
+/* A time of FFmpeg's in samples; false when it cannot tell samples apart. */
+static bool to_samples(const Ffmpeg *f, const TtAudioReader *r, int64_t pts, int64_t *out)
+{
+    *out = 0;
+    AVRational base = f->format->streams[f->stream]->time_base;
+    if (pts == AV_NOPTS_VALUE || base.num != 1 || base.den % r->info.sample_rate != 0) return false;
+    int64_t ticks = base.den / r->info.sample_rate;
+    *out = pts / ticks;
+    return pts % ticks == 0;
+}
 
 /* ------------------------------------------------------------------ FLAC's own checksum */
 
@@ -312,18 +326,20 @@ static void hash_frame(TtAudioReader *r)
     f->av->av_md5_update(f->md5, buffer, at);
 }
 
-/* ------------------------------------------------------------------ a file or link, from its start to its end */
-
-/* A time of FFmpeg's in samples; false when it cannot tell samples apart. */
-static bool to_samples(const Ffmpeg *f, const TtAudioReader *r, int64_t pts, int64_t *out)
+/* A FLAC frame carries the number of its first sample: frames that are lost show, whatever the header says. */
+static TtStatus check_flac_frame(TtAudioReader *r)
 {
-    *out = 0;
-    AVRational base = f->format->streams[f->stream]->time_base;
-    if (pts == AV_NOPTS_VALUE || base.num != 1 || base.den % r->info.sample_rate != 0) return false;
-    int64_t ticks = base.den / r->info.sample_rate;
-    *out = pts / ticks;
-    return pts % ticks == 0;
+    Ffmpeg *f = r->state;
+    int64_t at;
+    if (f->md5) hash_frame(r);
+    if (strcmp(f->demuxer, "flac") == 0 && f->has_pts && to_samples(f, r, f->frame->pts, &at) &&
+        at - f->first_pts != f->done)
+        return TT_FAIL(TT_EDATA, "%s: a frame that begins with sample %lld follows sample %lld: data is missing",
+                       r->name, (long long)(at - f->first_pts), (long long)f->done);
+    return TT_OK;
 }
+
+/* ------------------------------------------------------------------ a file or link, from its start to its end */
 
 /* The last granule position is where the sound ends. The first page's may say that it does not start at 0: earlier,
  * so that the first samples are dropped, or later, as in a piece of a broadcast. A single page only says where it ends
@@ -335,12 +351,59 @@ static void use_granule(TtAudioReader *r)
     const AVCodecParameters *p = f->format->streams[f->stream]->codecpar;
     bool opus = p->codec_id == AV_CODEC_ID_OPUS;
     int64_t start;
-    if ((p->codec_id != AV_CODEC_ID_VORBIS && !opus) || !to_samples(f, r, f->frame->pts, &start)) return;
+    if (f->exact || link->granule < 0) return;
+    if (f->ended)
+        start = 0;
+    else if (!to_samples(f, r, f->frame->pts, &start))
+        return;
     if (link->one_page) start = 0;
     int64_t end = link->granule - (opus && p->extradata_size >= 12 ? tt_le16(p->extradata + 10) : 0);
     f->skip = TT_MAX(-start, (int64_t)0);
     f->expected = TT_MAX(end - TT_MAX(start, (int64_t)0), (int64_t)0);
     f->exact = f->limited = true;
+}
+
+/* Vorbis and Opus have an order of channels of their own, left, centre, right, ..., which FFmpeg turns into that of WAV
+ * (Vorbis I specification, 4.3.9; RFC 7845, 5.1.1.2). Turned back: channels stay in the file's order. */
+static void use_order(TtAudioReader *r)
+{
+    static const uint8_t orders[8][8] = {[2] = {0, 2, 1},
+                                         [4] = {0, 2, 1, 3, 4},
+                                         [5] = {0, 2, 1, 4, 5, 3},
+                                         [6] = {0, 2, 1, 5, 6, 4, 3},
+                                         [7] = {0, 2, 1, 6, 7, 4, 5, 3}};
+    Ffmpeg *f = r->state;
+    const AVCodecParameters *p = f->format->streams[f->stream]->codecpar;
+    bool opus = p->codec_id == AV_CODEC_ID_OPUS && p->extradata_size >= 19 && p->extradata[18] == 1;
+    f->order = NULL;
+    if (!opus && p->codec_id != AV_CODEC_ID_VORBIS) return;
+    if (r->info.channels <= 8 && orders[r->info.channels - 1][1] != 0) f->order = orders[r->info.channels - 1];
+}
+
+/* What other containers say of their length. Some headers give the number of samples; elsewhere times are rounded, or
+ * stand for the sound without the padding at its end. */
+static void use_duration(TtAudioReader *r)
+{
+    Ffmpeg *f = r->state;
+    static const char *const exact[] = {"aiff", "caf", "au", "w64", "nist", "wavpack", "tta", "ape"};
+    static const char *const rounded[] = {"mp4", "wav"};
+    int64_t frames;
+    if (f->exact || !to_samples(f, r, f->format->streams[f->stream]->duration, &frames) || frames <= 0) return;
+    for (int i = 0; i < TT_COUNT(exact); i++)
+        if (strcmp(r->info.format, exact[i]) == 0) f->expected = frames, f->exact = true;
+    for (int i = 0; i < TT_COUNT(rounded); i++)
+        if (strcmp(r->info.format, rounded[i]) == 0) f->least = frames - r->info.sample_rate / 50;
+}
+
+/* A stream without a single frame. */
+static TtStatus use_parameters(TtAudioReader *r)
+{
+    const Ffmpeg *f = r->state;
+    const AVCodecParameters *p = f->format->streams[f->stream]->codecpar;
+    if (r->info.channels) return TT_OK; /* a link that follows others */
+    r->info.channels = CHANNELS(p), r->info.sample_rate = p->sample_rate;
+    if (r->info.channels > 0 && r->info.sample_rate > 0) return TT_OK;
+    return TT_FAIL(TT_EDATA, "%s: %s without samples, channels or rate", r->name, r->info.format);
 }
 
 static TtStatus open_link(TtAudioReader *r)
@@ -351,7 +414,7 @@ static TtStatus open_link(TtAudioReader *r)
     f->done = f->skip = 0;
     if (f->links) {
         f->source = tt_source_part(&r->source, f->links[f->link].offset, f->links[f->link].size);
-        f->expected = -1;
+        f->expected = -1, f->least = 0;
         f->exact = f->limited = false;
     }
     TT_TRY(open_container(r));
@@ -359,16 +422,14 @@ static TtStatus open_link(TtAudioReader *r)
     use_streaminfo(r);
     TT_TRY(next_frame(r));
     if (f->ended) {
-        const AVCodecParameters *p = f->format->streams[f->stream]->codecpar;
-        if (r->info.channels) return TT_OK;
-        r->info.channels = CHANNELS(p), r->info.sample_rate = p->sample_rate;
-        if (r->info.channels <= 0 || r->info.sample_rate <= 0)
-            return TT_FAIL(TT_EDATA, "%s: there are no samples in this file", r->name);
-        return TT_OK;
+        TT_TRY(use_parameters(r));
+    } else {
+        r->info.channels = CHANNELS(f->frame);
+        r->info.sample_rate = f->frame->sample_rate;
     }
-    r->info.channels = CHANNELS(f->frame);
-    r->info.sample_rate = f->frame->sample_rate;
-    if (f->links) use_granule(r);
+    f->links ? use_granule(r) : use_duration(r);
+    use_order(r);
+    if (f->ended) return TT_OK;
     f->has_pts = to_samples(f, r, f->frame->pts, &f->first_pts);
     f->first_pts += f->skip;
     if (f->md5) hash_frame(r);
@@ -380,9 +441,9 @@ static TtStatus finish_link(TtAudioReader *r)
 {
     Ffmpeg *f = r->state;
     uint8_t md5[MD5];
-    if (f->exact && f->done != f->expected)
+    if (f->exact ? f->done != f->expected : f->done < f->least)
         return TT_FAIL(TT_EDATA, "%s: %lld samples were decoded, the file says %lld: it is damaged or cut", r->name,
-                       (long long)f->done, (long long)f->expected);
+                       (long long)f->done, (long long)(f->exact ? f->expected : f->least));
     if (!f->md5) return TT_OK;
     f->av->av_md5_final(f->md5, md5);
     f->av->av_freep(&f->md5);
@@ -408,7 +469,7 @@ static TtStatus take(TtAudioReader *r, float *out, int64_t stride, int64_t max, 
             TT_TRY(open_link(r));
         } else if (left == 0) {
             TT_TRY(next_frame(r));
-            if (f->md5 && !f->ended) hash_frame(r);
+            if (!f->ended) TT_TRY(check_flac_frame(r));
         } else if (f->skip > 0) {
             int64_t k = TT_MIN(left, f->skip);
             f->used += k, f->skip -= k;

@@ -12,7 +12,7 @@ static const struct {
     int offset, size;
     const char *magic;
     int offset2;
-    const char *magic2; /* and this, four bytes; NULL: nothing more */
+    const char *magic2; /* and this; NULL: nothing more */
     TtAudioFormat format;
 } signatures[] = {
     {0, 4, "RIFF", 8, "WAVE", {"wav", "wav"}},
@@ -35,6 +35,12 @@ static const struct {
     {0, 7, "NIST_1A", 0, NULL, {"nist", "nistsphere"}},
     {0, 4, "\x1A\x45\xDF\xA3", 0, NULL, {"matroska", "matroska"}},
     {0, 4, "RIFF", 8, "AVI ", {"avi", "avi"}},
+    {0, 1, "G", 188, "G", {"mpegts", "mpegts"}},
+    {0, 4, "\x00\x00\x01\xBA", 0, NULL, {"mpegps", "mpeg"}},
+    {0, 4, "FLV\x01", 0, NULL, {"flv", "flv"}},
+    {0, 20, "Creative Voice File\x1A", 0, NULL, {"voc", "voc"}},
+    {0, 4, "MPCK", 0, NULL, {"musepack", "mpc8"}},
+    {0, 4, "MP+\x07", 0, NULL, {"musepack", "mpc"}},
     {0, 4, "wvpk", 0, NULL, {"wavpack", "wv"}},
     {0, 4, "MAC ", 0, NULL, {"ape", "ape"}},
     {0, 4, "TTA1", 0, NULL, {"tta", "tta"}},
@@ -53,12 +59,13 @@ static bool same_stream(const uint8_t *a, const uint8_t *b, bool is_adts)
            (b[2] & (is_adts ? 0xFC : 0x0C)) == (a[2] & (is_adts ? 0xFC : 0x0C));
 }
 
-/* A frame header where the sound begins, and a second one where it says, if that is among the bytes. */
+/* A frame where the sound begins, and the header of a second one behind it if the bytes go so far. */
 static bool frames_begin(const uint8_t *p, size_t size, bool is_adts)
 {
     TtMpegFrame f;
     if (size < TT_MPEG_HEADER || !(is_adts ? tt_adts_header : tt_mpeg_header)(p, &f)) return false;
-    return f.size + TT_MPEG_HEADER > size || same_stream(p, p + f.size, is_adts);
+    if (f.size + TT_MPEG_HEADER > size) return f.size <= size; /* the only one */
+    return same_stream(p, p + f.size, is_adts);
 }
 
 const TtAudioFormat *tt_audio_sniff(const uint8_t *bytes, size_t size, const char *name)
@@ -66,7 +73,8 @@ const TtAudioFormat *tt_audio_sniff(const uint8_t *bytes, size_t size, const cha
     for (int i = 0; i < TT_COUNT(signatures); i++) {
         size_t at = (size_t)signatures[i].offset, n = (size_t)signatures[i].size, at2 = (size_t)signatures[i].offset2;
         if (at + n > size || memcmp(bytes + at, signatures[i].magic, n) != 0) continue;
-        if (signatures[i].magic2 && (at2 + 4 > size || memcmp(bytes + at2, signatures[i].magic2, 4) != 0)) continue;
+        size_t n2 = signatures[i].magic2 ? strlen(signatures[i].magic2) : 0;
+        if (n2 && (at2 + n2 > size || memcmp(bytes + at2, signatures[i].magic2, n2) != 0)) continue;
         return &signatures[i].format;
     }
     size_t zeros = 0; /* some writers put zeros before the first frame */

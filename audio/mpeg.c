@@ -30,7 +30,7 @@ bool tt_mpeg_header(const uint8_t p[TT_MPEG_HEADER], TtMpegFrame *out)
     int bits = rates[lsf][layer - 1][rate] * 1000, hz = hertz[frequency] >> (version == 3 ? 0 : version == 2 ? 1 : 2);
     out->samples = layer == 1 ? 384 : layer == 3 && lsf ? 576 : 1152;
     out->size = layer == 1 ? (size_t)(12 * bits / hz + padding) * 4 : (size_t)(out->samples / 8 * bits / hz + padding);
-    out->side_info = (lsf ? (mono ? 9 : 17) : (mono ? 17 : 32)) + (p[1] & 1 ? 0 : 2);
+    out->side_info = lsf ? (mono ? 9 : 17) : (mono ? 17 : 32);
     return true;
 }
 

@@ -28,6 +28,18 @@ static TtStatus skip_tags(TtAudioReader *r)
     return TT_OK;
 }
 
+/* Some programs put an ID3v1 tag behind FLAC, where it would be a damaged frame. */
+static TtStatus skip_tail(TtAudioReader *r)
+{
+    enum { SIZE = 128 };
+    uint8_t b[3];
+    uint64_t at = r->source.size - SIZE;
+    if (r->source.size <= SIZE) return TT_OK;
+    TT_TRY(tt_source_read(&r->source, b, sizeof b, at));
+    if (memcmp(b, "TAG", 3) == 0) r->source = tt_source_part(&r->source, 0, at);
+    return TT_OK;
+}
+
 static TtStatus open_source(TtAudioReader *r)
 {
     uint8_t *head;
@@ -45,6 +57,7 @@ static TtStatus open_source(TtAudioReader *r)
         TT_TRY(tt_wav_open(r));
         if (r->backend) return TT_OK;
     }
+    if (strcmp(format->name, "flac") == 0) TT_TRY(skip_tail(r));
     return tt_ffmpeg_open(r, format);
 }
 

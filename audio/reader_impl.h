@@ -44,7 +44,7 @@ enum { TT_MPEG_HEADER = 7 }; /* bytes that are looked at */
 typedef struct TtMpegFrame {
     size_t size;   /* bytes, header included */
     int samples;   /* of each channel */
-    int side_info; /* Layer III: bytes between the header and the main data, CRC included */
+    int side_info; /* Layer III: bytes between the header and the main data, a checksum not counted */
 } TtMpegFrame;
 bool tt_mpeg_header(const uint8_t p[TT_MPEG_HEADER], TtMpegFrame *out);
 bool tt_adts_header(const uint8_t p[TT_MPEG_HEADER], TtMpegFrame *out);

@@ -68,7 +68,7 @@ static const struct {
 
 static TtStatus read_media(const char *path, Decoded *d)
 {
-    uint8_t head[4096];
+    uint8_t head[1 << 14];
     uint64_t size;
     int fd;
     TT_TRY(tt_file_open(path, &fd, &size));
