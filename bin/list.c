@@ -12,7 +12,7 @@
 #include "pipeline/optimizer.h"
 #include "pipeline/reference.h"
 #include "pipeline/scheduler.h"
-#include "vision/transform.h"
+#include "data/transform.h"
 
 static const char usage[] =
     "usage: ttrain list models|layers|transforms|datasets|optimizers|schedulers|losses|ops [--options]\n"

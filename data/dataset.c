@@ -28,6 +28,9 @@ const TtDatasetDef *const tt_datasets[] = {
 void tt_sample_free(TtSample *s)
 {
     tt_image_free(&s->image);
+    tt_audio_free(&s->audio);
+    tt_audio_free(&s->reference);
+    tt_free(s->tokens);
     tt_free(s->bytes);
     *s = (TtSample){0};
 }
@@ -41,6 +44,17 @@ TtStatus tt_sample_reserve(TtSample *s, size_t size)
     size_t room = size + size / 4; /* so that slowly growing files do not reallocate each time */
     TT_TRY(tt_alloc((void **)&s->bytes, room));
     s->bytes_capacity = room;
+    return TT_OK;
+}
+
+TtStatus tt_sample_reserve_tokens(TtSample *s, int64_t n)
+{
+    if ((size_t)n <= s->tokens_capacity) return TT_OK;
+    tt_free(s->tokens);
+    s->tokens = NULL;
+    s->tokens_capacity = 0;
+    TT_TRY(tt_alloc((void **)&s->tokens, (size_t)n * sizeof *s->tokens));
+    s->tokens_capacity = (size_t)n;
     return TT_OK;
 }
 
@@ -64,6 +78,26 @@ TtStatus tt_dataset_read_image(const TtDataset *d, const char *path, TtSample *s
 {
     TT_TRY(tt_sample_read_file(s, path));
     return tt_image_decode(s->bytes, s->bytes_size, s->name, &d->image, &s->image);
+}
+
+TtMedia tt_dataset_media(const TtDataset *d)
+{
+    return d->def->media ? d->def->media : TT_MEDIA_IMAGE;
+}
+
+TtStatus tt_dataset_load(const TtDataset *d, const TtTransformChain *chain, uint64_t seed, uint64_t epoch,
+                         uint64_t position, int64_t index, TtSample *s, TtTransformScratch *scratch, bool *read_failed)
+{
+    const bool sound = tt_dataset_media(d) == TT_MEDIA_SOUND;
+    TtStatus st = d->def->read(d, index, s);
+    if (read_failed) *read_failed = st != TT_OK;
+    TT_TRY(st);
+    TT_TRY(tt_transform_chain_apply(chain, seed, epoch, position, s->name, sound ? NULL : &s->image,
+                                    sound ? &s->audio : NULL, scratch));
+    if (!sound) return TT_OK;
+    memset(s->parts, 0, sizeof s->parts);
+    TtRng rng = tt_rng(seed, TT_RNG_CROP, epoch, position, 0);
+    return d->def->assemble(d, s, &rng);
 }
 
 /* `type` of MAP, or an error that names the nearest known one. */

@@ -6,14 +6,31 @@
 #ifndef TT_DATA_DATASET_H
 #define TT_DATA_DATASET_H
 
-#include "tensor/options.h"
-#include "vision/image.h"
+#include "data/transform.h"
+#include "tensor/task.h"
 
 typedef struct TtDataset TtDataset;
 
+/* A tensor of one sample as the model or the loss takes it. */
+typedef struct TtPart {
+    TtDType dtype;
+    TtShape shape;
+    bool padded; /* the first axis may differ within a batch: shorter samples are filled up with zeros */
+    const void *data;
+} TtPart;
+
+/* What a batch of sound is made of: (N,T,C) for the model, a second input, and what the loss compares with. */
+enum { TT_PART_X, TT_PART_EXTRA, TT_PART_TARGET, TT_PARTS };
+
 /* What one read gives. A worker keeps one and reuses its buffers. */
 typedef struct TtSample {
-    TtImage image;
+    TtImage image;      /* sets of pictures */
+    TtAudio audio;      /* sets of sound: what the transforms work on */
+    TtAudio reference;  /* sound that no transform touches: the sources of a mixture, the samples behind features */
+    int64_t *tokens;    /* classes in order: of a text, or of the samples of a waveform; buffer reused */
+    int64_t n_tokens;
+    size_t tokens_capacity;
+    TtPart parts[TT_PARTS]; /* sound: made by `assemble` after the transforms; data NULL where there is none */
     int64_t label;   /* class index, or -1 when the set has none */
     char name[1024]; /* the file (and member or row) it came from, for messages and bad_samples.tsv */
     uint8_t *bytes;  /* the encoded file; buffer reused */
@@ -21,6 +38,7 @@ typedef struct TtSample {
 } TtSample;
 void tt_sample_free(TtSample *s);
 TtStatus tt_sample_reserve(TtSample *s, size_t size) TT_NODISCARD;
+TtStatus tt_sample_reserve_tokens(TtSample *s, int64_t n) TT_NODISCARD;
 /* Read a whole file into s->bytes. TT_EDATA names the file; an empty one, and one that is no regular file, is an
  * error too. */
 TtStatus tt_sample_read_file(TtSample *s, const char *path) TT_NODISCARD;
@@ -32,7 +50,13 @@ typedef struct TtDatasetDef {
     size_t options_size;
     /* List the samples. OPTIONS is the parsed struct; self->options points to it. Sets count, classes, impl. */
     TtStatus (*open)(TtDataset *self);
+    TtTask task;   /* 0: classification */
+    TtMedia media; /* 0: pictures */
     TtStatus (*read)(const TtDataset *self, int64_t index, TtSample *out);
+    /* Sound: after the transforms, set s->parts. RNG is this sample's own in this epoch. */
+    TtStatus (*assemble)(const TtDataset *self, TtSample *s, TtRng *rng);
+    /* Sound: length of sample INDEX without reading it, in whatever unit; 0 when it is not known. May be NULL. */
+    double (*length)(const TtDataset *self, int64_t index);
     int64_t (*label)(const TtDataset *self, int64_t index); /* without decoding; for samplers; -1 none */
     /* Name of sample INDEX as read() would give it, without reading (watchdog, messages). */
     void (*describe)(const TtDataset *self, int64_t index, char *buf, size_t size);
@@ -41,8 +65,15 @@ typedef struct TtDatasetDef {
     void (*close)(TtDataset *self); /* also of a half-opened set: impl may be NULL */
 } TtDatasetDef;
 
+/* What a data set must know of the job it is read for. Set by the session once the set is open. */
+typedef struct TtDatasetJob {
+    bool training; /* random offsets; else the start */
+    int hop, kernel_size, classes; /* vocoders: of the model */
+} TtDatasetJob;
+
 struct TtDataset {
     const TtDatasetDef *def;
+    TtDatasetJob job;
     const TtNode *node; /* the config's map, for errors; borrowed */
     void *options;
     TtArena arena;        /* lives as long as the dataset */
@@ -66,6 +97,14 @@ void tt_dataset_close(TtDataset *d); /* NULL is fine */
 TtStatus tt_class_names_same(const char *const *a, int na, const char *what_a, const char *const *b, int nb,
                              const char *what_b) TT_NODISCARD;
 TtStatus tt_dataset_same_classes(const TtDataset *a, const TtDataset *b) TT_NODISCARD;
+
+TtMedia tt_dataset_media(const TtDataset *d);
+
+/* Sample INDEX as the loader makes it: read, transformed, assembled. POSITION keys its random numbers: (seed, epoch,
+ * position in the epoch's order). *READ_FAILED (may be NULL) tells whether the reading failed. */
+TtStatus tt_dataset_load(const TtDataset *d, const TtTransformChain *chain, uint64_t seed, uint64_t epoch,
+                         uint64_t position, int64_t index, TtSample *s, TtTransformScratch *scratch,
+                         bool *read_failed) TT_NODISCARD;
 
 /* For the dataset types. */
 

@@ -70,6 +70,7 @@ static void init_sizes(TtLoader *l)
 {
     const TtLoaderOptions *o = &l->o;
     int64_t share = (int64_t)o->batch_size * o->world;
+    l->sound = tt_dataset_media(o->dataset) == TT_MEDIA_SOUND;
     l->total = tt_sampler_count(o->sampler);
     l->steps = o->drop_last ? l->total / share : (l->total + share - 1) / share;
     l->depth = o->num_workers * o->prefetch_factor;
@@ -96,6 +97,7 @@ TtStatus tt_loader_open(const TtLoaderOptions *o, TtLoader **out)
     TtLoader *l = tt_realloc(NULL, sizeof *l);
     *l = (TtLoader){.o = *o};
     if (l->o.world < 1) l->o.world = 1;
+    if (l->o.pad_multiple < 1) l->o.pad_multiple = 1;
     if (!(l->o.stall_seconds > 0)) l->o.stall_seconds = 60;
     if (!l->o.classes_key) l->o.classes_key = "model.num_classes";
     init_sizes(l);
@@ -141,6 +143,10 @@ static void free_batches(TtLoader *l)
         next = b->all_next;
         tt_free(b->pub.x.data);
         tt_free(b->pub.targets.data);
+        tt_free(b->pub.extra.data);
+        for (int i = 0; b->stored && i < l->o.batch_size; i++) tt_free(b->stored[i].data);
+        for (int k = 0; k < TT_PARTS; k++) free(b->pub.lengths[k]);
+        free(b->stored);
         free(b->pub.labels);
         free(b->pub.indices);
         free(b->bad);
@@ -234,6 +240,10 @@ static TtStatus wait_ready(TtLoader *l)
 {
     while (!(l->head && l->head->finished) && !l->interrupted && l->status == TT_OK) {
         double wait = watch(l);
+        if (l->o.stop) {
+            if (l->o.stop()) return TT_FAIL(TT_ESTOPPED, "told to stop while waiting for data");
+            wait = TT_MIN(wait, 0.1);
+        }
         struct timespec t;
         clock_gettime(CLOCK_MONOTONIC, &t);
         int64_t ns = t.tv_nsec + (int64_t)(1e9 * TT_MIN(wait, 1e6));

@@ -5,28 +5,32 @@
  * ready. Seeking to any step of any epoch costs the same as starting.
  *
  * Random transforms are keyed by (seed, epoch, position in the epoch's order): a sample that is drawn twice in an
- * epoch is not augmented twice in the same way. All samples of a batch must have one size after the transforms.
+ * epoch is not augmented twice in the same way. All pictures of a batch must have one size after the transforms; clips
+ * of different lengths are filled up with zeros to the longest.
  *
  * on_error: skip. A sample that cannot be read (TT_EDATA from its file or from a transform) gives its place to the
  * first good one at the following positions of the epoch's order, cyclically; so the batch stays the same for any
  * number of workers and after a seek. It is counted, warned of and written to bad_samples.tsv when its batch is
- * delivered, once. What is wrong with the config and not with a file - a label beyond the classes, sizes that
+ * delivered, once. With drop_bad its place is left out instead: a metric must not count its neighbour twice. What is wrong with the config and not with a file - a label beyond the classes, sizes that
  * differ - always fails. */
 #ifndef TT_DATA_LOADER_H
 #define TT_DATA_LOADER_H
 
 #include "data/dataset.h"
 #include "data/sampler.h"
-#include "vision/transform.h"
+#include "data/transform.h"
 
 typedef struct TtLoader TtLoader;
 
 typedef struct TtBatch {
     int64_t epoch, step; /* step counts batches within the epoch, from 0 */
     int n;               /* samples in it; the last batch may be smaller without drop_last */
-    TtTensor x;          /* (N,H,W,C) float32, contiguous */
+    TtTensor x;          /* (N,H,W,C), or sound (N,T,C) filled up with zeros; float32, contiguous */
     int64_t *labels;     /* n; with on_error: skip, a skipped sample's place is taken by the next good one */
-    TtTensor targets;    /* (N,classes) float32 when a batch transform mixed them; else data == NULL */
+    TtTensor targets;    /* (N,classes) float32 when a batch transform mixed them; sound: the data set's TT_PART_TARGET,
+                            (N,L,...), filled up with zeros; else data == NULL */
+    TtTensor extra;      /* sound: TT_PART_EXTRA where the set has one; else data == NULL */
+    int64_t *lengths[TT_PARTS]; /* sound: n each, the first axis of every sample's parts before they were filled up */
     int64_t *indices;    /* n: which sample of the dataset */
     double wait;         /* seconds tt_loader_next waited for it */
 } TtBatch;
@@ -48,12 +52,16 @@ typedef struct TtLoaderOptions {
     bool stop_at_end;             /* do not prefetch beyond the epoch's end until the next epoch is asked for
                                      (validation, which would throw it away or let it lie in memory) */
     bool skip_errors;             /* on_error: skip */
+    bool drop_bad;                /* with skip: a bad sample leaves its batch smaller (validation, predict), even empty */
+    bool (*stop)(void);           /* asked several times a second while waiting: true makes tt_loader_next return
+                                     TT_ESTOPPED; NULL: never */
     int64_t max_errors;           /* with skip: the run fails on one more; negative: no bound */
     const char *bad_samples_path; /* bad_samples.tsv to append to, or NULL. Samples that it lists already (from before
                                      a resume) count as met and are not written again. */
     double stall_seconds;         /* watchdog: warn, naming the file, when one sample takes longer; 0 means 60 */
     int num_classes;              /* for batch transforms' targets and label checks; 0: unchecked */
     const char *classes_key;      /* config key to cite when a label is out of range; NULL: model.num_classes */
+    int64_t pad_multiple;         /* sound: T is rounded up to a multiple of this; 0: 1 */
     int channels;                 /* 3; or 1 to train on grey (the mean of equal channels is not taken: R is) */
 } TtLoaderOptions;
 

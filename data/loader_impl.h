@@ -26,20 +26,29 @@ typedef struct BadSlot {
     int64_t index;
 } BadSlot;
 
+/* A prepared sample of sound that waits until the batch is full and its length known. */
+typedef struct Stored {
+    TtPart parts[TT_PARTS];
+    void *data;
+    size_t capacity; /* bytes */
+} Stored;
+
 typedef struct Batch {
     TtBatch pub;            /* first: what the caller holds is the whole */
     struct Batch *next;     /* in the queue or the free list */
     struct Batch *all_next; /* of all ever made, for close */
     Epoch *epoch;
     int64_t first;         /* place of slot 0 in the epoch's order */
+    int slots;             /* pub.n until samples are left out */
     int claimed;           /* slots handed to workers, in order */
     int done;              /* slots of those that are over */
     int working;           /* workers inside this batch */
-    bool sized;            /* h, w and x are set: by the chain, else by slot 0 */
+    bool sized;            /* h, w and x are set: by the chain, else by slot 0 (pictures) */
     bool finished;         /* can be delivered, or has failed */
     atomic_bool cancelled; /* no longer wanted; the last worker to leave recycles it */
     int h, w;
-    size_t x_capacity, targets_capacity; /* bytes */
+    size_t x_capacity, targets_capacity, extra_capacity; /* bytes */
+    Stored *stored;        /* sound: one a slot */
     BadSlot *bad;
     int n_bad, bad_room;
     int failed; /* the first slot that failed; n when none */
@@ -65,6 +74,7 @@ typedef struct Worker {
 struct TtLoader {
     TtLoaderOptions o;
     int64_t total, steps; /* samples and batches in an epoch */
+    bool sound;
     int depth;            /* batches that may be queued */
     int run;              /* slots a worker takes at a time */
     int fixed_h, fixed_w; /* size after the transforms where the chain fixes it, else 0 */

@@ -33,6 +33,11 @@ static Batch *take_batch(TtLoader *l)
     memset(b, 0, sizeof *b);
     b->pub.labels = tt_realloc(NULL, n * sizeof *b->pub.labels);
     b->pub.indices = tt_realloc(NULL, n * sizeof *b->pub.indices);
+    if (l->sound) {
+        b->stored = tt_realloc(NULL, n * sizeof *b->stored);
+        memset(b->stored, 0, n * sizeof *b->stored);
+        for (int k = 0; k < TT_PARTS; k++) b->pub.lengths[k] = tt_realloc(NULL, n * sizeof *b->pub.lengths[k]);
+    }
     b->all_next = l->all;
     l->all = b;
     return b;
@@ -139,13 +144,14 @@ static void issue(TtLoader *l)
     b->epoch = e;
     b->first = first;
     b->claimed = b->done = b->working = b->n_bad = 0;
-    b->sized = b->finished = false;
+    b->sized = l->sound; /* its size is known when all are there */
+    b->finished = false;
     atomic_store(&b->cancelled, false);
     b->failed = (int)n;
     b->status = TT_OK;
     b->pub.epoch = l->plan_epoch;
     b->pub.step = l->plan_step;
-    b->pub.n = (int)n;
+    b->pub.n = b->slots = (int)n;
     b->pub.x = tt_tensor(b->pub.x.data, TT_F32, TT_SHAPE(n, 0, 0, l->o.channels));
     b->pub.targets = tt_tensor(b->pub.targets.data, TT_F32, TT_SHAPE(n, l->o.num_classes));
     if (++l->plan_step == l->steps) l->plan_epoch++, l->plan_step = 0;
@@ -171,10 +177,10 @@ static void issue(TtLoader *l)
 static bool claim(TtLoader *l, Work *work)
 {
     Batch *b = l->tail;
-    if (!b || b->claimed == b->pub.n) return false;
+    if (!b || b->claimed == b->slots) return false;
     work->batch = b;
     work->from = b->claimed;
-    work->to = TT_MIN(b->claimed + l->run, b->pub.n);
+    work->to = TT_MIN(b->claimed + l->run, b->slots);
     work->sized = b->sized;
     b->claimed = work->to;
     b->working++;
@@ -208,15 +214,14 @@ static TtStatus load_sample(TtLoader *l, Worker *w, int64_t epoch, int64_t posit
     *skippable = true;
     atomic_store(&w->index, index);
     atomic_store(&w->started, now_ns());
-    TtStatus st = d->def->read(d, index, &w->sample);
-    if (st == TT_EDATA && !l->bad) {
+    bool read_failed;
+    TtStatus st = tt_dataset_load(d, l->o.transforms, l->o.seed, (uint64_t)epoch, (uint64_t)position, index, &w->sample,
+                                  &w->scratch, &read_failed);
+    if (st == TT_EDATA && read_failed && !l->bad) {
         tt_dataset_replay(d, index, replay, sizeof replay);
         st = TT_FAIL(st, "%s (to see it again: %s; to go on without it: data.on_error: skip)", tt_error_message(),
                      replay);
     }
-    if (st == TT_OK)
-        st = tt_transform_chain_apply(l->o.transforms, l->o.seed, (uint64_t)epoch, (uint64_t)position, w->sample.name,
-                                      &w->sample.image, &w->scratch);
     if (st != TT_EDATA) *skippable = false;
     if (st == TT_OK) st = check_label(l, &w->sample);
     atomic_store(&w->started, 0);
@@ -228,7 +233,7 @@ static TtStatus agree_on_size(TtLoader *l, Batch *b, int slot, const TtImage *im
 {
     TtStatus st = TT_OK;
     pthread_mutex_lock(&l->lock);
-    if (slot == 0 && !b->sized) {
+    if ((slot == 0 || l->o.drop_bad) && !b->sized) {
         st = tt_loader_size_batch(l, b, im->h, im->w);
         pthread_cond_broadcast(&l->sized);
     }
@@ -263,6 +268,29 @@ static TtStatus place(TtLoader *l, Worker *w, Batch *b, int slot)
     return TT_OK;
 }
 
+/* Keep the worker's clip in its slot until the batch is full. */
+static TtStatus store(Worker *w, Batch *b, int slot)
+{
+    enum { ALIGN = 64 };
+    Stored *to = &b->stored[slot];
+    size_t bytes[TT_PARTS], total = 0;
+    for (int k = 0; k < TT_PARTS; k++) {
+        const TtPart *p = &w->sample.parts[k];
+        bytes[k] = p->data ? (size_t)tt_shape_count(&p->shape) * tt_dtype_size(p->dtype) : 0;
+        total += (bytes[k] + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    TT_TRY(make_room(&to->data, &to->capacity, TT_MAX(total, (size_t)ALIGN)));
+    char *at = to->data;
+    for (int k = 0; k < TT_PARTS; k++) {
+        to->parts[k] = w->sample.parts[k];
+        if (!to->parts[k].data) continue;
+        if (bytes[k]) memcpy(at, to->parts[k].data, bytes[k]);
+        to->parts[k].data = at;
+        at += (bytes[k] + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    return TT_OK;
+}
+
 /* Remember a sample that failed in this slot. False when more have failed than the run may have. */
 static bool note_bad(TtLoader *l, Worker *w, int64_t index)
 {
@@ -289,7 +317,12 @@ static TtStatus load_slot(TtLoader *l, Worker *w, Batch *b, int slot)
             tt_bad_samples_add(l->bad, index, tt_error_message());
         }
         /* Beyond the bound the run fails when the batch is delivered, whatever stands here. */
-        if (!note_bad(l, w, index)) break;
+        bool more = note_bad(l, w, index);
+        if (l->o.drop_bad) {
+            b->pub.indices[slot] = -1;
+            return TT_OK;
+        }
+        if (!more) break;
         if (atomic_load(&b->cancelled)) break;
     }
     return TT_FAIL(TT_EDATA, "none of the %lld samples of an epoch could be read", (long long)l->total);
@@ -299,6 +332,8 @@ static TtStatus fill_slot(TtLoader *l, Worker *w, const Work *work, int slot)
 {
     Batch *b = work->batch;
     TT_TRY(load_slot(l, w, b, slot));
+    if (b->pub.indices[slot] < 0) return TT_OK; /* left out */
+    if (l->sound) return atomic_load(&b->cancelled) ? TT_OK : store(w, b, slot);
     if (!work->sized) {
         bool wanted;
         TT_TRY(agree_on_size(l, b, slot, &w->sample.image, &wanted));
@@ -323,6 +358,88 @@ static TtStatus mix(TtLoader *l, Batch *b)
                                           b->pub.targets);
 }
 
+/* The longest sample's first axis; that all agree on the rest. */
+static TtStatus longest(const TtLoader *l, const Batch *b, int k, int64_t *out)
+{
+    const TtPart *first = &b->stored[0].parts[k];
+    *out = 0;
+    for (int i = 0; i < b->pub.n; i++) {
+        const TtPart *p = &b->stored[i].parts[k];
+        bool same = p->dtype == first->dtype && p->shape.rank == first->shape.rank;
+        for (int a = p->padded ? 1 : 0; same && a < p->shape.rank; a++) same = p->shape.dims[a] == first->shape.dims[a];
+        *out = TT_MAX(*out, p->shape.dims[0]);
+        if (same) continue;
+        char name[1024], was[TT_SHAPE_TEXT], now[TT_SHAPE_TEXT];
+        l->o.dataset->def->describe(l->o.dataset, b->pub.indices[i], name, sizeof name);
+        return TT_FAIL(TT_EDATA,
+                       "%s: is of %s (frames and channels) after the transforms, but its batch begins with %s; all clips "
+                       "of a batch must agree",
+                       name, tt_shape_text(&p->shape, now), tt_shape_text(&first->shape, was));
+    }
+    return TT_OK;
+}
+
+/* One part of all samples, filled up to the longest. */
+static TtStatus collate_part(TtLoader *l, Batch *b, int k, TtTensor *out, size_t *capacity)
+{
+    const TtPart *first = &b->stored[0].parts[k];
+    int64_t n = b->pub.n, most, multiple = k == TT_PART_X && first->padded ? l->o.pad_multiple : 1;
+    if (!first->data) return TT_OK;
+    TT_TRY(longest(l, b, k, &most));
+    TtShape shape = {.rank = first->shape.rank + 1, .dims = {n, (most + multiple - 1) / multiple * multiple}};
+    for (int a = 1; a < first->shape.rank; a++) shape.dims[a + 1] = first->shape.dims[a];
+    size_t bytes = (size_t)tt_shape_count(&shape) * tt_dtype_size(first->dtype), row = n ? bytes / (size_t)n : 0;
+    void *data = out->data;
+    TtStatus st = make_room(&data, capacity, TT_MAX(bytes, (size_t)1));
+    *out = tt_tensor(data, first->dtype, shape);
+    TT_TRY(st);
+    for (int64_t i = 0; i < n; i++) {
+        const TtPart *p = &b->stored[i].parts[k];
+        size_t size = (size_t)tt_shape_count(&p->shape) * tt_dtype_size(p->dtype);
+        char *to = (char *)data + (size_t)i * row;
+        memcpy(to, p->data, size);
+        memset(to + size, 0, row - size);
+        b->pub.lengths[k][i] = p->shape.dims[0];
+    }
+    return TT_OK;
+}
+
+/* Sound: the batch out of its samples, by the worker that filled the last slot; without the lock. */
+static TtStatus collate(TtLoader *l, Batch *b)
+{
+    TT_TRY(collate_part(l, b, TT_PART_X, &b->pub.x, &b->x_capacity));
+    TT_TRY(collate_part(l, b, TT_PART_EXTRA, &b->pub.extra, &b->extra_capacity));
+    return collate_part(l, b, TT_PART_TARGET, &b->pub.targets, &b->targets_capacity);
+}
+
+/* Close the gaps that samples have left. */
+static void close_gaps(TtLoader *l, Batch *b)
+{
+    int to = 0;
+    size_t row = b->sized && !l->sound && b->pub.n ? tt_tensor_bytes(&b->pub.x) / (size_t)b->pub.n : 0;
+    for (int i = 0; i < b->pub.n; i++) {
+        if (b->pub.indices[i] < 0) continue;
+        if (i != to) {
+            b->pub.indices[to] = b->pub.indices[i], b->pub.labels[to] = b->pub.labels[i];
+            if (row) memcpy((char *)b->pub.x.data + (size_t)to * row, (char *)b->pub.x.data + (size_t)i * row, row);
+            if (l->sound) {
+                Stored s = b->stored[to];
+                b->stored[to] = b->stored[i], b->stored[i] = s;
+            }
+        }
+        to++;
+    }
+    b->pub.n = to;
+    b->pub.x.shape.dims[0] = to;
+}
+
+static TtStatus complete(TtLoader *l, Batch *b)
+{
+    if (l->o.drop_bad) close_gaps(l, b);
+    if (l->sound) return b->pub.n ? collate(l, b) : TT_OK;
+    return l->o.transforms->n_batch > 0 ? mix(l, b) : TT_OK;
+}
+
 /* ---- the worker */
 
 /* With the lock held: what happened in SLOT. */
@@ -338,20 +455,23 @@ static void slot_done(TtLoader *l, Worker *w, Batch *b, int slot, TtStatus st)
     fail_batch(l, b, slot, st);
     /* What comes behind a failure is not delivered and need not be loaded. Slots are taken in order, so all before the
      * failure are taken already, and an earlier one may still turn out to have failed. */
-    b->done += b->pub.n - b->claimed;
-    b->claimed = b->pub.n;
+    b->done += b->slots - b->claimed;
+    b->claimed = b->slots;
 }
 
-/* With the lock held: the worker has nothing more to do in this batch. The last to leave a full batch mixes it and
+/* With the lock held: the worker has nothing more to do in this batch. The last to leave a full batch completes it and
  * hands it over; only then may the batch be taken, so that nobody is inside when it is used again. */
 static void leave(TtLoader *l, Batch *b)
 {
-    bool full = b->done == b->pub.n;
-    if (b->working == 1 && full && b->status == TT_OK && l->o.transforms->n_batch > 0 && !atomic_load(&b->cancelled)) {
+    bool full = b->done == b->slots;
+    bool more = l->sound || l->o.drop_bad || l->o.transforms->n_batch > 0;
+    if (b->working == 1 && full && b->status == TT_OK && more && !atomic_load(&b->cancelled)) {
         pthread_mutex_unlock(&l->lock);
-        TtStatus st = mix(l, b);
+        int n = b->pub.n;
+        TtStatus st = complete(l, b);
         pthread_mutex_lock(&l->lock);
-        if (st != TT_OK) fail_batch(l, b, b->pub.n - 1, st);
+        if (l->sound) l->batch_bytes = b->x_capacity + b->extra_capacity + b->targets_capacity;
+        if (st != TT_OK) fail_batch(l, b, n - 1, st);
     }
     if (--b->working > 0) return;
     if (atomic_load(&b->cancelled))

@@ -79,6 +79,11 @@ static int64_t *classes(const TtModel *m)
     return (int64_t *)(void *)((char *)m->options + m->def->classes_offset);
 }
 
+TtTask tt_model_task(const TtModel *m)
+{
+    return m->def->task ? m->def->task : TT_TASK_CLASSIFICATION;
+}
+
 int64_t tt_model_classes(const TtModel *m)
 {
     return *classes(m);
@@ -89,17 +94,19 @@ void tt_model_set_classes(TtModel *m, int64_t n)
     *classes(m) = n;
 }
 
-void tt_model_build(const TtModel *m, TtGraph *g, TtVal x, TtModelOutput *out)
+void tt_model_build(const TtModel *m, TtGraph *g, const TtModelInput *in, TtModelOutput *out)
 {
     *out = (TtModelOutput){0};
-    int64_t h = tt_dim(g, x, 1), w = tt_dim(g, x, 2);
-    if (h < m->def->min_size || w < m->def->min_size) {
-        tt_graph_fail(g, TT_ECONFIG,
-                      "%s needs pictures of at least %dx%d, got %lldx%lld: add a Resize to the transforms",
-                      m->def->name, m->def->min_size, m->def->min_size, (long long)h, (long long)w);
-        return;
+    if (tt_model_task(m) == TT_TASK_CLASSIFICATION) {
+        int64_t h = tt_dim(g, in->x, 1), w = tt_dim(g, in->x, 2);
+        if (h < m->def->min_size || w < m->def->min_size) {
+            tt_graph_fail(g, TT_ECONFIG,
+                          "%s needs pictures of at least %dx%d, got %lldx%lld: add a Resize to the transforms",
+                          m->def->name, m->def->min_size, m->def->min_size, (long long)h, (long long)w);
+            return;
+        }
     }
-    m->def->build(g, m->options, x, out);
+    m->def->build(g, m->options, in, out);
 }
 
 void tt_model_print(FILE *f, const TtModel *m, int indent, bool help)

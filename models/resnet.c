@@ -149,8 +149,9 @@ static TtVal stage(TtGraph *g, const ResNet *r, TtVal x, int number, int *dilati
     return x;
 }
 
-static void build(TtGraph *g, const void *options, TtVal x, TtModelOutput *out)
+static void build(TtGraph *g, const void *options, const TtModelInput *in, TtModelOutput *out)
 {
+    TtVal x = in->x;
     const ResNet *r = options;
     int stem = (int)r->widths.v[0], dilation = 1;
     if (r->stem == IMAGENET) {

@@ -32,24 +32,37 @@ static void report(const char *what, double *seconds, int64_t n, int64_t samples
                1e3 * t[0], 1e3 * median, peak);
 }
 
+/* Random pictures and labels of the config's shapes. */
+static TtStatus synthetic_pictures(TtTrainer *t, TtBatch *b)
+{
+    TtSession *s = &t->session;
+    const int64_t *dims = s->train_shape.x.dims;
+    int n = (int)s->config->data.global_batch_size;
+    *b = (TtBatch){.n = n, .x = tt_tensor(NULL, TT_F32, TT_SHAPE(n, dims[0], dims[1], dims[2]))};
+    b->labels = TT_NEWN(&t->arena, int64_t, n);
+    TT_TRY(tt_alloc(&b->x.data, tt_tensor_bytes(&b->x)));
+    TtRng r = tt_rng((uint64_t)s->config->seed, TT_RNG_SYNTHETIC, 0, 0, 0);
+    float *x = b->x.data;
+    for (int64_t i = 0; i < tt_tensor_count(&b->x); i++) x[i] = 2 * tt_rng_float(&r) - 1;
+    for (int i = 0; i < n; i++) b->labels[i] = (int64_t)tt_rng_below(&r, (uint64_t)tt_model_classes(&s->model));
+    return TT_OK;
+}
+
 static TtStatus time_steps(TtTrainer *t, const TtBenchOptions *o, double *seconds)
 {
     TtSession *s = &t->session;
-    int n = (int)s->config->data.global_batch_size;
-    TtBatch b = {.n = n, .x = tt_tensor(NULL, TT_F32, TT_SHAPE(n, s->h, s->w, 3))};
-    b.labels = TT_NEWN(&t->arena, int64_t, n);
-    TT_TRY(tt_alloc(&b.x.data, tt_tensor_bytes(&b.x)));
-    TtRng r = tt_rng((uint64_t)s->config->seed, TT_RNG_SYNTHETIC, 0, 0, 0);
-    float *x = b.x.data;
-    for (int64_t i = 0; i < tt_tensor_count(&b.x); i++) x[i] = 2 * tt_rng_float(&r) - 1;
-    for (int i = 0; i < n; i++) b.labels[i] = (int64_t)tt_rng_below(&r, (uint64_t)tt_model_classes(&s->model));
-    TtStatus st = TT_OK;
+    bool sound = tt_dataset_media(s->train) == TT_MEDIA_SOUND;
+    TtBatch made = {0}, *b = &made;
+    /* Sound has the shapes of its first batch, lengths and all: that batch is taken again and again. */
+    TtStatus st = sound ? tt_session_open_loaders(s) : synthetic_pictures(t, &made);
+    if (st == TT_OK && sound) st = tt_loader_next(s->train_loader, &b);
     for (int64_t i = 0; i < o->steps && st == TT_OK; i++) {
         TtStepResult result;
-        st = tt_trainer_step(t, &b, &result);
+        st = tt_trainer_step(t, b, &result);
         seconds[i] = result.seconds;
     }
-    tt_free(b.x.data);
+    if (sound && b && b != &made) tt_loader_release(s->train_loader, b);
+    tt_free(made.x.data);
     return st;
 }
 

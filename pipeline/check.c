@@ -22,18 +22,20 @@ static TtStatus predict_memory(TtSession *s, Memory *m)
     TtOptimizer *o;
     size_t train = 0, val = 0;
     int batch = (int)c->data.global_batch_size, micro = batch / (int)c->trainer.grad_accum_steps;
-    TT_TRY(tt_net_predict_memory(s->net, micro, s->h, s->w, true, &train));
-    if (s->val) TT_TRY(tt_net_predict_memory(s->net, batch, s->val_h, s->val_w, false, &val));
+    TT_TRY(tt_net_predict_memory(s->net, micro, &s->train_shape, true, &train));
+    if (s->val) TT_TRY(tt_net_predict_memory(s->net, batch, &s->val_shape, false, &val));
     TT_TRY(tt_optimizer_open(&s->optimizer, tt_net_params(s->net), &o));
-    int states = 0;
-    for (int k = 0; k < TT_OPTIM_STATES; k++) states += tt_optimizer_state_name(o, k) != NULL;
+    TtScheduleTime start = {.total_steps = s->total_steps, .steps_per_epoch = s->steps_per_epoch};
+    double momentum;
+    int states = tt_optimizer_states(o, tt_scheduler_momentum(s->scheduler, &start, &momentum));
     tt_optimizer_free(o);
     m->parameters = (double)(p->values_bytes + p->grads_bytes);
     m->optimizer = (double)p->grads_bytes * (states + (c->trainer.grad_accum_steps > 1)) +
                    (isnan(c->trainer.ema_decay) ? 0 : (double)p->values_bytes);
     m->activations = (double)train + (double)val; /* both programs stay */
     m->batches =
-        (double)batch * s->h * s->w * 3 * sizeof(float) * (double)(c->data.prefetch_factor * s->num_workers + 1);
+        (double)batch * (double)tt_shape_count(&s->train_shape.x) * sizeof(float) *
+        (double)(c->data.prefetch_factor * s->num_workers + 1);
     m->total = m->parameters + m->optimizer + m->activations + m->batches + 60e6; /* the program itself, and decoders */
     if (c->checkpoint.async) m->total += (double)p->values_bytes + m->optimizer;
     return TT_OK;
@@ -72,10 +74,12 @@ static void print_data(const TtSession *s, FILE *out)
 {
     const TtConfig *c = s->config;
     int64_t n = tt_sampler_count(s->train_sampler), batch = c->data.global_batch_size;
-    fprintf(out, "train: %lld samples, %d classes, pictures of %dx%d\n", (long long)n, s->train->classes, s->h, s->w);
+    char text[TT_SAMPLE_TEXT];
+    fprintf(out, "train: %lld samples, %d classes, %s\n", (long long)n, s->train->classes,
+            tt_session_sample_text(s->train, &s->train_shape, text));
     if (s->val)
-        fprintf(out, "val: %lld samples, pictures of %dx%d\n", (long long)tt_sampler_count(s->val_sampler), s->val_h,
-                s->val_w);
+        fprintf(out, "val: %lld samples, %s\n", (long long)tt_sampler_count(s->val_sampler),
+                tt_session_sample_text(s->val, &s->val_shape, text));
     else
         fprintf(out, "val: none\n");
     fprintf(out, "batch: %lld samples a step (%lld micro-batches of %lld), %lld steps an epoch%s, %lld steps in all\n",

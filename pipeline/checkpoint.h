@@ -18,6 +18,7 @@
 #include "pipeline/state_dict.h"
 
 #define TT_CHECKPOINT_MODEL "model.safetensors"
+#define TT_CHECKPOINT_EMA "model_ema.safetensors" /* the moving average of the weights, where the run keeps one */
 #define TT_CHECKPOINT_OPTIMIZER "optimizer.safetensors"
 
 /* ------------------------------------------------------------------ saving */

@@ -33,8 +33,8 @@ static const TtOption data_options[] = {
     {"shuffle", TT_OPT_BOOL, AT(shuffle), "true", .help = "a new order each epoch"},
     {"drop_last", TT_OPT_BOOL, AT(drop_last), "true", .help = "leave out a last batch that is not full (training)"},
     {"on_error", TT_OPT_ENUM, AT(on_error), "fail", .choices = "fail|skip",
-     .help = "what a sample that cannot be read does: end the run, or be replaced by the next and listed in "
-             "bad_samples.tsv"},
+     .help = "what a sample that cannot be read does: end the run; or be listed in bad_samples.tsv and, in training, "
+             "replaced by the next, in validation left out"},
     {"max_errors", TT_OPT_INT, AT(max_errors), "null", COUNT_OR_NULL(0),
      .help = "with on_error: skip, how many bad samples are borne"},
     {"max_pixels", TT_OPT_INT, AT(max_pixels), "268435456", RANGE(1, 1e12), .help = "largest picture that is decoded"},
@@ -51,6 +51,9 @@ static const TtOption data_options[] = {
     {"fold", TT_OPT_INT, AT(fold), "0", RANGE(0, 9999), .help = "the part to validate on, from 0"},
     {"val_batch_size", TT_OPT_INT, AT(val_batch_size), "null", RANGE_OR_NULL(1, 1 << 24),
      .help = "samples of a validation batch over all ranks; null: global_batch_size"},
+    {"pad_multiple", TT_OPT_INT, AT(pad_multiple), "1", RANGE(1, 1 << 20),
+     .help = "sound: fill batches up to a multiple of this many frames, so that fewer lengths need a plan of their own; "
+             "1 is PyTorch's padding"},
     {"stall_timeout", TT_OPT_FLOAT, AT(stall_timeout), "60.0", ABOVE(0),
      .help = "seconds after which a sample that is still being read is reported"},
     {0}};
@@ -123,8 +126,11 @@ static const TtOption checkpoint_options[] = {
     {"keep_last", TT_OPT_INT, AT(keep_last), "1", COUNT_OR_NULL(1),
      .help = "newest checkpoints that are kept; null: all"},
     {"save_top_k", TT_OPT_INT, AT(save_top_k), "1", COUNT(0), .help = "best checkpoints that are kept"},
-    {"monitor", TT_OPT_STRING, AT(monitor), "val/acc1", .help = "the metric that says which is best"},
-    {"mode", TT_OPT_ENUM, AT(mode), "max", .choices = "min|max", .help = "whether less or more of it is better"},
+    {"monitor", TT_OPT_STRING, AT(monitor), "auto",
+     .help = "the metric that says which is best; auto: val/acc1 of classifiers, val/cer of speech, val/si_snri of "
+             "separation, else val/loss"},
+    {"mode", TT_OPT_ENUM, AT(mode), "auto", .choices = "auto|min|max",
+     .help = "whether less or more of it is better; auto: less of a loss or an error rate, more of anything else"},
     {"async", TT_OPT_BOOL, AT(async), "true", .help = "write while training goes on"},
     {0}};
 #undef AT
@@ -257,7 +263,7 @@ static TtStatus check_data(TtConfig *c)
     if (d->folds == TT_NULL_INT && d->fold != 0) return tt_node_fail(fold, "fold needs folds, the number of parts");
     if (d->folds != TT_NULL_INT && d->fold >= d->folds)
         return tt_node_fail(fold ? fold : folds, "fold must be less than folds, %lld", (long long)d->folds);
-    if (d->folds != TT_NULL_INT && d->val)
+    if (d->folds != TT_NULL_INT && !tt_node_is_null(d->val))
         return tt_node_fail(folds, "folds validates on a part of data.train; remove data.val");
     const TtNode *errors = tt_config_node(c, "data.max_errors", NULL);
     if (d->max_errors != TT_NULL_INT && d->on_error != TT_ON_ERROR_SKIP)

@@ -22,7 +22,7 @@ typedef enum TtSamplerChoice {
 typedef enum TtPrecision { TT_PRECISION_FP32, TT_PRECISION_BF16 } TtPrecision;
 typedef enum TtConvAlgorithm { TT_CONV_AUTO, TT_CONV_DIRECT, TT_CONV_WINOGRAD } TtConvAlgorithm;
 typedef enum TtBackend { TT_BACKEND_AUTO, TT_BACKEND_SELF, TT_BACKEND_MPI, TT_BACKEND_NCCL } TtBackend;
-typedef enum TtMode { TT_MODE_MIN, TT_MODE_MAX } TtMode;
+typedef enum TtMode { TT_MODE_AUTO, TT_MODE_MIN, TT_MODE_MAX } TtMode;
 typedef enum TtOnError { TT_ON_ERROR_FAIL, TT_ON_ERROR_SKIP } TtOnError;
 typedef enum TtAutoBool { TT_AUTO_BOOL, TT_TRUE, TT_FALSE } TtAutoBool;
 
@@ -42,6 +42,7 @@ typedef struct TtDataConfig {
     double fraction;        /* in (0,1] */
     int64_t folds, fold;    /* folds or null */
     int64_t val_batch_size; /* or null: global_batch_size */
+    int64_t pad_multiple;   /* sound */
     double stall_timeout;   /* seconds */
 } TtDataConfig;
 

@@ -11,8 +11,6 @@
  * best checkpoint, else its last; TT_ECHECKPOINT when there is none. */
 TtStatus tt_evaluate(const TtConfig *c, const char *weights, json_t **out) TT_NODISCARD;
 
-/* The metrics of one validation as JSON, shared with the trainer's log. Per-class figures with PER_CLASS. */
-json_t *tt_validation_json(const TtValidation *v, const char *const *class_names, bool per_class);
 /* Load WEIGHTS (or the run's own) into the session's network. */
 TtStatus tt_load_run_weights(TtSession *s, const char *weights) TT_NODISCARD;
 

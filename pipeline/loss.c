@@ -3,6 +3,7 @@
 #include "pipeline/loss.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/ops/loss.h"
 #include "pipeline/variant.h"
@@ -61,10 +62,11 @@ static TtVal class_constant(TtGraph *g, const TtFloats *v)
     return tt_const_data(g, TT_F32, TT_SHAPE(v->n), f);
 }
 
-static void cross_entropy_emit(TtGraph *g, const void *options, TtVal logits, TtVal target, TtVal scale, TtVal out[2])
+static void cross_entropy_emit(TtGraph *g, const void *options, const TtLossInput *in, TtVal out[2])
 {
     const CrossEntropy *o = options;
-    tt_cross_entropy(g, logits, target, class_constant(g, &o->weight), scale, o->label_smoothing, o->ignore_index, out);
+    tt_cross_entropy(g, in->logits, in->target, class_constant(g, &o->weight), in->scale, o->label_smoothing,
+                     o->ignore_index, out);
 }
 
 static double cross_entropy_weight(const void *options, int64_t label)
@@ -77,6 +79,7 @@ static double cross_entropy_weight(const void *options, int64_t label)
 const TtLossDef tt_loss_cross_entropy = {
     .name = "cross_entropy",
     .help = "softmax cross entropy; takes mixed targets too",
+    .tasks = TT_TASK_CLASSIFICATION | TT_TASK_VOCODER,
     .options = cross_entropy_options,
     .options_size = sizeof(CrossEntropy),
     .check = cross_entropy_check,
@@ -88,9 +91,9 @@ const TtLossDef tt_loss_cross_entropy = {
 
 static const TtOption no_options[] = {{0}};
 
-static void mse_emit(TtGraph *g, const void *options, TtVal logits, TtVal target, TtVal scale, TtVal out[2])
+static void mse_emit(TtGraph *g, const void *options, const TtLossInput *in, TtVal out[2])
 {
-    tt_mse_loss(g, logits, target, scale, out);
+    tt_mse_loss(g, in->logits, in->target, in->scale, out);
 }
 
 const TtLossDef tt_loss_mse = {.name = "mse",
@@ -100,9 +103,9 @@ const TtLossDef tt_loss_mse = {.name = "mse",
                                .dense = true,
                                .emit = mse_emit};
 
-static void l1_emit(TtGraph *g, const void *options, TtVal logits, TtVal target, TtVal scale, TtVal out[2])
+static void l1_emit(TtGraph *g, const void *options, const TtLossInput *in, TtVal out[2])
 {
-    tt_l1_loss(g, logits, target, scale, out);
+    tt_l1_loss(g, in->logits, in->target, in->scale, out);
 }
 
 const TtLossDef tt_loss_l1 = {.name = "l1",
@@ -122,9 +125,9 @@ static const TtOption smooth_l1_options[] = {
     {0},
 };
 
-static void smooth_l1_emit(TtGraph *g, const void *options, TtVal logits, TtVal target, TtVal scale, TtVal out[2])
+static void smooth_l1_emit(TtGraph *g, const void *options, const TtLossInput *in, TtVal out[2])
 {
-    tt_smooth_l1_loss(g, logits, target, scale, ((const SmoothL1 *)options)->beta, out);
+    tt_smooth_l1_loss(g, in->logits, in->target, in->scale, ((const SmoothL1 *)options)->beta, out);
 }
 
 const TtLossDef tt_loss_smooth_l1 = {.name = "smooth_l1",
@@ -149,9 +152,9 @@ static TtStatus bce_check(void *options, const TtNode *node, int64_t classes)
     return check_class_list(&((Bce *)options)->pos_weight, "pos_weight", node, classes);
 }
 
-static void bce_emit(TtGraph *g, const void *options, TtVal logits, TtVal target, TtVal scale, TtVal out[2])
+static void bce_emit(TtGraph *g, const void *options, const TtLossInput *in, TtVal out[2])
 {
-    tt_bce_with_logits(g, logits, target, class_constant(g, &((const Bce *)options)->pos_weight), scale, out);
+    tt_bce_with_logits(g, in->logits, in->target, class_constant(g, &((const Bce *)options)->pos_weight), in->scale, out);
 }
 
 const TtLossDef tt_loss_bce_with_logits = {
@@ -176,20 +179,36 @@ const TtOption tt_loss_common_options[] = {
     {0},
 };
 
-static TtStatus find_loss(const TtNode *map, const TtNode *key, const TtLossDef **out)
+static bool serves(const TtLossDef *d, TtTask task)
+{
+    return (d->tasks ? d->tasks : TT_TASK_CLASSIFICATION) & task;
+}
+
+/* The loss that MAP names, or the task's first; one of another task is refused with the names of those that fit. */
+static TtStatus find_loss(const TtNode *map, const TtNode *key, TtTask task, const TtLossDef **out)
 {
     const char *names[TT_COUNT(tt_losses)];
-    int n = 0, index = 0;
-    for (; tt_losses[n]; n++) names[n] = tt_losses[n]->name;
+    char fit[256] = "";
+    int n = 0, index = -1;
+    for (; tt_losses[n]; n++) {
+        names[n] = tt_losses[n]->name;
+        if (!serves(tt_losses[n], task)) continue;
+        if (index < 0) index = n;
+        snprintf(fit + strlen(fit), sizeof fit - strlen(fit), "%s%s", *fit ? ", " : "", names[n]);
+    }
+    TT_ASSERT(index >= 0);
     if (!tt_node_is_null(map)) TT_TRY(tt_variant_select(map, key, "loss", "name", names, n, &index));
+    if (!serves(tt_losses[index], task))
+        return tt_node_fail(tt_node_get(map, "name"), "the loss %s does not fit the model; it takes %s", names[index],
+                            fit);
     *out = tt_losses[index];
     return TT_OK;
 }
 
-TtStatus tt_loss_parse(const TtNode *map, const TtNode *key, int64_t classes, TtArena *arena, TtLoss *out)
+TtStatus tt_loss_parse(const TtNode *map, const TtNode *key, TtTask task, int64_t classes, TtArena *arena, TtLoss *out)
 {
     *out = (TtLoss){0};
-    TT_TRY(find_loss(map, key, &out->def));
+    TT_TRY(find_loss(map, key, task, &out->def));
     if (tt_node_is_null(map)) map = NULL;
     Common common;
     const TtNode *own = tt_node_without(map, tt_loss_common_options, arena),
@@ -201,11 +220,11 @@ TtStatus tt_loss_parse(const TtNode *map, const TtNode *key, int64_t classes, Tt
     return out->def->check ? out->def->check(out->options, map, classes) : TT_OK;
 }
 
-double tt_loss_weight(const TtLoss *l, const int64_t *labels, int n, bool mixed)
+double tt_loss_weight(const TtLoss *l, const int64_t *labels, int64_t n)
 {
-    if (mixed || !l->def->weight) return n;
+    if (!labels || !l->def->weight) return (double)n;
     double sum = 0;
-    for (int i = 0; i < n; i++) sum += l->def->weight(l->options, labels[i]);
+    for (int64_t i = 0; i < n; i++) sum += l->def->weight(l->options, labels[i]);
     return sum;
 }
 

@@ -329,13 +329,25 @@ static void make_chunks(TtOptimizer *o)
     }
 }
 
+static bool uses_state(const TtOptimizer *o, int k, bool moved)
+{
+    bool used = false;
+    for (int g = 0; g < o->n_groups; g++) used = used || o->config->def->uses_state(o->groups[g].options, k, moved);
+    return used;
+}
+
+int tt_optimizer_states(const TtOptimizer *o, bool moved_momentum)
+{
+    int n = 0;
+    for (int k = 0; k < TT_OPTIM_STATES; k++) n += uses_state(o, k, moved_momentum);
+    return n;
+}
+
 static TtStatus make_state(TtOptimizer *o, int k, bool moved)
 {
     const TtOptimizerDef *def = o->config->def;
-    bool used = false;
     size_t bytes = sizeof(float) * (size_t)TT_MAX(o->params->trainable_count, 1);
-    for (int g = 0; g < o->n_groups; g++) used = used || def->uses_state(o->groups[g].options, k, moved);
-    if (!used) return TT_OK;
+    if (!uses_state(o, k, moved)) return TT_OK;
     void *slab;
     TT_TRY(tt_alloc(&slab, bytes));
     o->state[k] = memset(slab, 0, bytes);

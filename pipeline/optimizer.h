@@ -91,6 +91,8 @@ typedef struct TtOptimGroup {
 } TtOptimGroup;
 
 typedef struct TtOptimizer TtOptimizer;
+/* How many tensors of state a parameter has; known before they are allocated. */
+int tt_optimizer_states(const TtOptimizer *o, bool moved_momentum);
 
 /* Sort the parameters into groups and mark frozen ones: after all are declared and before the gradient graph is
  * built. A pattern that matches no parameter is TT_ECONFIG at the pattern. CONFIG and PARAMS are borrowed. */

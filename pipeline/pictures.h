@@ -6,6 +6,7 @@
 #define TT_PIPELINE_PICTURES_H
 
 #include "pipeline/metrics.h"
+#include "pipeline/plot.h"
 #include "pipeline/tensorboard.h"
 #include "pipeline/trainer_impl.h"
 
@@ -14,8 +15,15 @@ TtStatus tt_pictures_first_batch(const TtTrainer *t, const TtBatch *b, TtTensorb
 /* Whether the last validation is one of the about ten whose pictures TensorBoard gets (it shows no more): the first at or
  * behind each tenth of the run, and the last. Depends on the step alone, so that a resumed run chooses the same. */
 bool tt_pictures_is_tenth(const TtTrainer *t);
-/* Of the last validation: plots/{loss,accuracy,lr,grad_norm,speed,confusion_matrix,class_accuracy,worst_mistakes}.png. */
+/* Of the last validation: plots/{loss,lr,grad_norm,speed}.png and the task's own. */
 TtStatus tt_pictures_validation(const TtTrainer *t, const TtValidation *v, const TtMetrics *m,
                                 TtTensorboard *tb) TT_NODISCARD;
+
+/* For the tasks' own pictures. To plots/NAME.png and TensorBoard, as the config wants; frees the plot. TAG NULL: not to
+ * TensorBoard. */
+TtStatus tt_pictures_deliver(const TtTrainer *t, TtPlot *plot, const char *name, TtTensorboard *tb,
+                             const char *tag) TT_NODISCARD;
+/* "NAME, step 100, epoch 3": where the last validation was; MORE may be NULL. */
+const char *tt_pictures_where(const TtTrainer *t, const char *more, char buf[256]);
 
 #endif

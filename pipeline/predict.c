@@ -144,9 +144,9 @@ static TtStatus run(Predict *p)
     for (int64_t step = 0; step < steps; step++) {
         TtBatch *b;
         TT_TRY(tt_loader_next(p->loader, &b));
-        TtNetInput in = {.n = b->n, .h = (int)b->x.shape.dims[1], .w = (int)b->x.shape.dims[2], .x = b->x.data};
+        TtNetInput in = tt_net_input(b, 0, b->n);
         TtNetOutput o;
-        TtStatus st = tt_net_run(p->s.net, false, &in, &(TtStepInfo){0}, &o);
+        TtStatus st = b->n ? tt_net_run(p->s.net, false, &in, &(TtStepInfo){0}, &o) : TT_OK;
         for (int i = 0; st == TT_OK && i < b->n; i++) {
             char name[1024];
             p->files->def->describe(p->files, b->indices[i], name, sizeof name);
@@ -171,6 +171,7 @@ static TtStatus open_loader(Predict *p, int n_inputs, char **inputs)
                          .num_workers = p->s.num_workers,
                          .prefetch_factor = 2,
                          .channels = 3,
+                         .drop_bad = true,
                          .skip_errors = c->data.on_error == TT_ON_ERROR_SKIP,
                          .max_errors = -1};
     return tt_loader_open(&o, &p->loader);

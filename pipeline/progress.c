@@ -47,7 +47,8 @@ TtProgressLine tt_progress_line(void)
     return (TtProgressLine){.loss = NAN,
                             .mean_loss = NAN,
                             .lr = NAN,
-                            .images_per_second = NAN,
+                            .samples = "",
+                            .samples_per_second = NAN,
                             .step_seconds = NAN,
                             .data_seconds = NAN,
                             .grad_norm = NAN,
@@ -85,8 +86,8 @@ static void make_fields(const TtProgressLine *p, Fields *f)
         add(f, 1, "loss (%s)", tt_number_format(p->mean_loss, b));
     if (p->extra) add(f, 3, "%s", p->extra);
     if (!isnan(p->lr)) add(f, 5, "lr %.1e", p->lr);
-    if (isfinite(p->images_per_second))
-        add(f, 4, "%.*f img/s", p->images_per_second < 10 ? 1 : 0, p->images_per_second);
+    if (isfinite(p->samples_per_second))
+        add(f, 4, "%.*f %s/s", p->samples_per_second < 10 ? 1 : 0, p->samples_per_second, p->samples);
     if (isfinite(p->step_seconds)) add(f, 7, "step %.3fs", p->step_seconds);
     if (isfinite(p->data_seconds)) add(f, 6, "data %.3fs", p->data_seconds);
     if (!isnan(p->grad_norm)) add(f, 8, "gnorm %.3g", p->grad_norm);

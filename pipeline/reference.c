@@ -9,7 +9,7 @@
 #include "pipeline/loss.h"
 #include "pipeline/optimizer.h"
 #include "pipeline/scheduler.h"
-#include "vision/transform.h"
+#include "data/transform.h"
 
 static const char introduction[] =
     "# Configuration reference\n\n"

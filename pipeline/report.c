@@ -47,8 +47,10 @@ static void print_start(TtTrainer *t, bool resumed)
                      s->model.def->name, (double)tt_params_number(p) / 1e6,
                      t->config->trainer.precision == TT_PRECISION_BF16 ? "bf16" : "fp32", s->threads, tt_cpu_isa(),
                      s->num_workers);
-    tt_console_print(c, "train: %lld samples of %dx%d in %lld steps an epoch of %lld; val: %lld samples",
-                     (long long)tt_sampler_count(s->train_sampler), s->h, s->w, (long long)s->steps_per_epoch,
+    char text[TT_SAMPLE_TEXT];
+    tt_console_print(c, "train: %lld %s in %lld steps an epoch of %lld; val: %lld",
+                     (long long)tt_sampler_count(s->train_sampler),
+                     tt_session_sample_text(s->train, &s->train_shape, text), (long long)s->steps_per_epoch,
                      (long long)t->config->data.global_batch_size,
                      (long long)(s->val ? tt_sampler_count(s->val_sampler) : 0));
     if (resumed)
@@ -115,7 +117,8 @@ static void show_progress(TtTrainer *t, const TtStepResult *s, bool line)
                         .loss = s->loss,
                         .mean_loss = r->epoch_loss / r->epoch_weight,
                         .lr = s->lr,
-                        .images_per_second = r->rate,
+                        .samples = t->session.task->samples,
+                        .samples_per_second = r->rate,
                         .step_seconds = s->seconds,
                         .data_seconds = s->wait,
                         .grad_norm = s->grad_norm,
@@ -140,7 +143,8 @@ static void write_train_event(TtTrainer *t, const TtStepResult *s)
     json_object_set_new(e, "step", json_integer(t->step));
     json_object_set_new(e, "epoch", json_integer((t->step - 1) / t->session.steps_per_epoch));
     json_object_set_new(e, "train/loss", tt_json_real(i->loss / i->weight));
-    json_object_set_new(e, "train/acc1", tt_json_real((double)i->correct / (double)i->samples));
+    if (t->session.task->correct)
+        json_object_set_new(e, "train/acc1", tt_json_real((double)i->correct / (double)i->samples));
     json_object_set_new(e, "train/grad_norm", tt_json_real(i->grad_norm / n));
     json_object_set_new(e, "lr", tt_json_real(s->lr));
     json_object_set_new(e, "perf/samples_per_sec",
@@ -181,7 +185,9 @@ void tt_report_step(TtTrainer *t, const TtStepResult *s)
     r->epoch_loss += s->loss * (double)s->samples, r->epoch_weight += (double)s->samples;
     double rate = (double)s->samples / (s->seconds + s->wait + 1e-9);
     r->rate = r->rate > 0 ? 0.9 * r->rate + 0.1 * rate : rate;
-    bool due = t->step % l->interval == 0 || t->step == t->session.total_steps;
+    int64_t per_epoch = t->session.steps_per_epoch;
+    /* An epoch shorter than the interval is logged when it ends. */
+    bool due = t->step % (per_epoch < l->interval ? per_epoch : l->interval) == 0 || t->step == t->session.total_steps;
     show_progress(t, s, due);
     if (due) write_train_event(t, s);
     if (r->tensorboard && l->histograms_interval != TT_NULL_INT && t->step % l->histograms_interval == 0)
@@ -240,14 +246,15 @@ void tt_report_validation(TtTrainer *t, TtValidation *v)
     TtReport *r = t->report;
     int n;
     const char *const *names = tt_session_classes(&t->session, &n);
-    json_t *m = tt_validation_json(v, n == v->stats.classes ? names : NULL, false), *row = json_object();
+    if (n != tt_model_classes(&t->session.model)) names = NULL;
+    json_t *m = tt_validation_json(v, names, false), *row = json_object();
     json_decref(t->last_val);
     t->last_val = m;
     json_object_set_new(row, "step", json_integer(t->step));
     json_object_set_new(row, "epoch", json_integer((t->step - 1) / t->session.steps_per_epoch));
     json_object_update(row, m);
     note(r, tt_metrics_row(r->metrics, row));
-    json_t *per_class = tt_validation_json(v, n == v->stats.classes ? names : NULL, v->stats.classes <= 1000);
+    json_t *per_class = tt_validation_json(v, names, tt_model_classes(&t->session.model) <= 1000);
     json_t *event = json_object();
     json_object_set_new(event, "event", json_string("val"));
     json_object_update(event, row);
@@ -263,12 +270,12 @@ void tt_report_validation(TtTrainer *t, TtValidation *v)
         note(r, tt_tensorboard_flush(r->tensorboard));
     }
     json_decref(row);
-    char top5[48] = "";
-    if (v->stats.classes > 5) snprintf(top5, sizeof top5, "  acc5 %.2f %%", 100 * tt_class_stats_acc5(&v->stats));
+    char metrics[128] = "";
+    v->task->text(v, metrics, sizeof metrics);
     tt_console_clear(r->console);
-    tt_console_print(r->console, "val   %lld step %lld  loss %.4f  acc1 %.2f %%%s  %lld samples in %.1f s%s",
+    tt_console_print(r->console, "val   %lld step %lld  loss %.4f  %s%s%lld samples in %.1f s%s",
                      (long long)((t->step - 1) / t->session.steps_per_epoch), (long long)t->step, v->loss,
-                     100 * tt_class_stats_acc1(&v->stats), top5, (long long)v->samples, v->seconds,
+                     metrics, *metrics ? "  " : "", (long long)v->samples, v->seconds,
                      t->ema ? "  (moving average)" : "");
     draw_or_keep(t, v);
 }
@@ -306,7 +313,7 @@ void tt_report_close(TtTrainer *t, TtStatus status)
     if (r->console && status == TT_OK && t->step >= t->first_step) {
         if (!isnan(t->best))
             tt_console_print(r->console, "done: %lld steps in %s; best %s %.6g at step %lld; %s", (long long)t->step,
-                             tt_duration_format(tt_now() - t->started, duration), t->config->checkpoint.monitor,
+                             tt_duration_format(tt_now() - t->started, duration), t->session.monitor,
                              t->best, (long long)t->best_step, t->run_dir);
         else
             tt_console_print(r->console, "done: %lld steps in %s; %s", (long long)t->step,

@@ -10,7 +10,7 @@
 #include "pipeline/optimizer.h"
 #include "pipeline/scheduler.h"
 #include "pipeline/variant.h"
-#include "vision/transform.h"
+#include "data/transform.h"
 
 static TtStatus check_model(const TtNode *node, const TtNode *key, TtArena *arena)
 {
@@ -36,17 +36,20 @@ static int64_t listed_classes(const TtNode *loss)
     return !w ? 0 : w->kind == TT_NODE_LIST ? w->count : 1;
 }
 
+/* Any task: which one it must serve is checked where the model is known. */
+static const TtTask any_task = TT_TASK_CLASSIFICATION | TT_TASK_SPEECH | TT_TASK_SEPARATION | TT_TASK_VOCODER;
+
 static TtStatus check_loss(const TtNode *node, const TtNode *key, TtArena *arena)
 {
     TtLoss l;
-    return tt_loss_parse(node, key, listed_classes(node), arena, &l);
+    return tt_loss_parse(node, key, any_task, listed_classes(node), arena, &l);
 }
 
 static TtStatus print_loss(FILE *f, const TtNode *node, int indent, bool help)
 {
     TtArena arena = {0};
     TtLoss l;
-    TtStatus status = tt_loss_parse(node, NULL, listed_classes(node), &arena, &l);
+    TtStatus status = tt_loss_parse(node, NULL, any_task, listed_classes(node), &arena, &l);
     if (status == TT_OK) tt_loss_print(f, &l, indent, help);
     tt_arena_free(&arena);
     return status;

@@ -5,10 +5,51 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "pipeline/sections.h"
+#include "pipeline/task.h"
 #include "pipeline/weights.h"
+
+/* What this build cannot do must not be passed over in silence. */
+static TtStatus check_device(const TtConfig *c)
+{
+    static const char *const backends[] = {"auto", "self", "mpi", "nccl"};
+    if (c->device == TT_DEVICE_CUDA)
+        return tt_node_fail(tt_config_node(c, "device", NULL),
+                            "device: cuda, but this build runs on the CPU only; use cpu or auto");
+    if (c->distributed.virtual_ranks != TT_NULL_INT && c->distributed.virtual_ranks > 1)
+        return tt_node_fail(tt_config_node(c, "distributed.virtual_ranks", NULL),
+                            "virtual_ranks: %lld, but this build trains in one shard; use 1 or null",
+                            (long long)c->distributed.virtual_ranks);
+    const char *backend = backends[c->distributed.backend];
+    if (strcmp(backend, "auto") != 0 && strcmp(backend, "self") != 0)
+        return tt_node_fail(tt_config_node(c, "distributed.backend", NULL),
+                            "backend: %s, but this build trains in one process; use self or auto", backend);
+    return TT_OK;
+}
+
+/* The metrics that decide something are known before an epoch has been spent on them. */
+static TtStatus check_metrics(TtSession *s)
+{
+    const TtConfig *c = s->config;
+    const TtNode *at = tt_config_node(c, "checkpoint.monitor", NULL);
+    s->monitor = strcmp(c->checkpoint.monitor, "auto") == 0 ? s->task->monitor : c->checkpoint.monitor;
+    s->less_is_better = c->checkpoint.mode == TT_MODE_AUTO ? tt_metric_less_is_better(s->monitor)
+                                                           : c->checkpoint.mode == TT_MODE_MIN;
+    if (!tt_session_has_val(c)) return TT_OK;
+    TT_TRY(tt_task_check_metric(s->task, s->monitor, at, "checkpoint.monitor"));
+    const char *watched = tt_scheduler_monitor(s->scheduler);
+    if (!watched) return TT_OK;
+    const TtNode *key = tt_node_get(c->scheduler, "monitor");
+    return tt_task_check_metric(s->task, watched, key ? key : c->scheduler, "scheduler.monitor");
+}
+
+bool tt_session_has_val(const TtConfig *c)
+{
+    return !tt_node_is_null(c->data.val) || (c->data.folds != TT_NULL_INT && c->data.folds > 1);
+}
 
 TtStatus tt_session_parse(const TtConfig *c, TtSession *s)
 {
@@ -16,7 +57,9 @@ TtStatus tt_session_parse(const TtConfig *c, TtSession *s)
     TT_TRY(tt_sections_check(c));
     TT_TRY(tt_config_require(c, "optimizer"));
     TT_TRY(tt_model_parse(c->model, tt_node_key(c->root, "model"), &s->arena, &s->model));
-    TT_TRY(tt_loss_parse(c->loss, tt_node_key(c->root, "loss"), tt_model_classes(&s->model), &s->arena, &s->loss));
+    s->task = tt_task_find(tt_model_task(&s->model));
+    TT_TRY(tt_loss_parse(c->loss, tt_node_key(c->root, "loss"), tt_model_task(&s->model), tt_model_classes(&s->model),
+                         &s->arena, &s->loss));
     TT_TRY(tt_transform_chain_parse(c->transforms.train, &s->arena, &s->train_transforms));
     TT_TRY(tt_transform_chain_parse(c->transforms.val, &s->arena, &s->val_transforms));
     if (s->val_transforms.n_batch)
@@ -24,35 +67,62 @@ TtStatus tt_session_parse(const TtConfig *c, TtSession *s)
                             s->val_transforms.batch[0].def->name);
     TT_TRY(tt_optimizer_parse(c->optimizer, tt_node_key(c->root, "optimizer"), &s->arena, &s->optimizer));
     TT_TRY(tt_scheduler_parse(c->scheduler, tt_node_key(c->root, "scheduler"), &s->arena, &s->scheduler));
+    TT_TRY(check_device(c));
+    TT_TRY(check_metrics(s));
     s->threads = c->trainer.threads == TT_AUTO_INT ? tt_cpu_count() : (int)c->trainer.threads;
     s->num_workers = c->data.num_workers == TT_AUTO_INT ? tt_loader_auto_workers() : (int)c->data.num_workers;
     if (s->num_workers < 1) s->num_workers = 1; /* PyTorch's 0, loading in the main thread, is one worker here */
     return TT_OK;
 }
 
-/* The size that leaves a chain, found by taking the first sample through it. */
-static TtStatus find_size(const TtSession *s, const TtDataset *d, const TtTransformChain *chain, int *h, int *w)
+/* The shape of a set's samples, found by loading the first. */
+static TtStatus find_shape(const TtSession *s, const TtDataset *d, const TtTransformChain *chain, TtNetShape *out)
 {
     TtSample sample = {0};
     TtTransformScratch scratch = {0};
     TtStatus st = TT_OK;
     int64_t tries = s->config->data.on_error == TT_ON_ERROR_SKIP ? TT_MIN(d->count, (int64_t)100) : 1;
     for (int64_t i = 0; i < tries; i++) { /* with on_error: skip, the first one that can be read */
-        st = d->def->read(d, i, &sample);
-        if (st == TT_OK)
-            st = tt_transform_chain_apply(chain, (uint64_t)s->config->seed, 0, (uint64_t)i, sample.name, &sample.image,
-                                          &scratch);
+        st = tt_dataset_load(d, chain, (uint64_t)s->config->seed, 0, (uint64_t)i, i, &sample, &scratch, NULL);
         if (st != TT_EDATA) break;
     }
-    *h = sample.image.h, *w = sample.image.w;
+    if (tt_dataset_media(d) == TT_MEDIA_SOUND)
+        *out = (TtNetShape){.x = sample.parts[TT_PART_X].shape,
+                            .extra = sample.parts[TT_PART_EXTRA].shape,
+                            .target = sample.parts[TT_PART_TARGET].shape,
+                            .target_dtype = sample.parts[TT_PART_TARGET].dtype};
+    else
+        *out = tt_net_picture(sample.image.h, sample.image.w);
     tt_sample_free(&sample);
     tt_transform_scratch_free(&scratch);
     return st;
 }
 
+/* The data set is one for this model, and knows of it what it must. */
+static TtStatus check_task(const TtSession *s, TtDataset *d, const TtNode *node, const TtTransformChain *chain,
+                           bool training)
+{
+    TtTask task = d->def->task ? d->def->task : TT_TASK_CLASSIFICATION;
+    if (task != tt_model_task(&s->model)) {
+        char fit[256] = "";
+        for (int i = 0; tt_datasets[i]; i++) {
+            TtTask other = tt_datasets[i]->task ? tt_datasets[i]->task : TT_TASK_CLASSIFICATION;
+            if (other == tt_model_task(&s->model))
+                snprintf(fit + strlen(fit), sizeof fit - strlen(fit), "%s%s", *fit ? ", " : "", tt_datasets[i]->name);
+        }
+        return tt_node_fail(tt_node_get(node, "type"), "%s is no data set for %s; it takes %s", d->def->name,
+                            s->model.def->name, fit);
+    }
+    TT_TRY(tt_transform_chain_check_media(chain, tt_dataset_media(d), d->def->name));
+    d->job = (TtDatasetJob){.training = training, .classes = (int)tt_model_classes(&s->model)};
+    if (s->model.def->vocoder) s->model.def->vocoder(s->model.options, &d->job.hop, &d->job.kernel_size);
+    return TT_OK;
+}
+
 static TtStatus check_classes(const TtSession *s, const TtDataset *d, const char *which)
 {
     int64_t classes = tt_model_classes(&s->model);
+    if (!(tt_model_task(&s->model) & (TT_TASK_CLASSIFICATION | TT_TASK_SPEECH))) return TT_OK;
     const TtNode *model = s->config->model;
     const TtNode *at = tt_node_get(model, "num_classes") ? tt_node_get(model, "num_classes") : model;
     if (d->classes > classes)
@@ -86,16 +156,16 @@ static TtStatus open_sampler(const TtSession *s, const TtDataset *d, bool train,
 static TtStatus open_set(TtSession *s, bool train)
 {
     const TtConfig *c = s->config;
-    const TtNode *node = train ? c->data.train : c->data.val;
-    const char *which = train ? "train" : "val";
+    const bool fold = !train && tt_node_is_null(c->data.val); /* a part of the training set */
+    const TtNode *node = train || fold ? c->data.train : c->data.val;
+    const TtTransformChain *chain = train ? &s->train_transforms : &s->val_transforms;
     TtDataset **d = train ? &s->train : &s->val;
     TtImageOptions image = {.max_pixels = c->data.max_pixels, .ignore_orientation = !c->data.orientation};
     TT_TRY(tt_dataset_open(node, &image, d));
-    TT_TRY(check_classes(s, *d, which));
+    TT_TRY(check_task(s, *d, node, chain, train));
+    TT_TRY(check_classes(s, *d, train || fold ? "train" : "val"));
     TT_TRY(open_sampler(s, *d, train, train ? &s->train_sampler : &s->val_sampler));
-    TT_TRY(find_size(s, *d, train ? &s->train_transforms : &s->val_transforms, train ? &s->h : &s->val_h,
-                     train ? &s->w : &s->val_w));
-    return TT_OK;
+    return find_shape(s, *d, chain, train ? &s->train_shape : &s->val_shape);
 }
 
 /* Steps of an epoch and of the run. */
@@ -122,7 +192,7 @@ TtStatus tt_session_open_data(TtSession *s, unsigned what)
         TT_TRY(open_set(s, true));
         TT_TRY(count_steps(s));
     }
-    if ((what & TT_SESSION_VAL) && !tt_node_is_null(c->data.val)) TT_TRY(open_set(s, false));
+    if ((what & TT_SESSION_VAL) && tt_session_has_val(c)) TT_TRY(open_set(s, false));
     if (s->train && s->val) TT_TRY(tt_dataset_same_classes(s->train, s->val));
     return TT_OK;
 }
@@ -146,7 +216,10 @@ static TtStatus open_loader(TtSession *s, bool train)
         .max_errors = c->data.max_errors == TT_NULL_INT ? -1 : c->data.max_errors,
         .bad_samples_path = s->bad_samples_path,
         .stall_seconds = c->data.stall_timeout,
-        .num_classes = (int)tt_model_classes(&s->model),
+        .drop_bad = !train,
+        .pad_multiple = c->data.pad_multiple,
+        .stop = s->stop,
+        .num_classes = s->task->task == TT_TASK_CLASSIFICATION ? (int)tt_model_classes(&s->model) : 0,
         .channels = 3,
     };
     return tt_loader_open(&o, train ? &s->train_loader : &s->val_loader);
@@ -188,8 +261,9 @@ TtStatus tt_session_open_net(TtSession *s)
         .no_fusion = !c->trainer.fusion,
         .program = {.no_plan = !c->trainer.planning, .reference = c->trainer.reference, .poison = c->trainer.poison},
     };
-    int h = s->h ? s->h : s->val_h, w = s->w ? s->w : s->val_w;
-    TT_TRY(tt_net_open(&o, h ? h : 224, w ? w : 224, (uint64_t)c->seed, &s->net));
+    TtNetShape picture = tt_net_picture(224, 224);
+    const TtNetShape *shape = s->train_shape.x.rank ? &s->train_shape : s->val_shape.x.rank ? &s->val_shape : &picture;
+    TT_TRY(tt_net_open(&o, shape, (uint64_t)c->seed, &s->net));
     TT_TRY(freeze(s));
     if (!s->model.weights) return TT_OK;
     TtWeightsOptions wo = {.partial = !s->model.weights_strict,
@@ -216,4 +290,16 @@ const char *const *tt_session_classes(const TtSession *s, int *n)
     const TtDataset *d = s->train ? s->train : s->val;
     *n = d ? d->classes : 0;
     return d ? (const char *const *)d->class_names : NULL;
+}
+
+const char *tt_session_sample_text(const TtDataset *d, const TtNetShape *shape, char buf[TT_SAMPLE_TEXT])
+{
+    const int64_t *dims = shape->x.dims;
+    if (tt_dataset_media(d) == TT_MEDIA_IMAGE)
+        snprintf(buf, TT_SAMPLE_TEXT, "pictures of %lldx%lld", (long long)dims[0], (long long)dims[1]);
+    else if (dims[1] == 1)
+        snprintf(buf, TT_SAMPLE_TEXT, "clips (the first: %lld samples)", (long long)dims[0]);
+    else
+        snprintf(buf, TT_SAMPLE_TEXT, "clips (the first: %lld frames of %lld)", (long long)dims[0], (long long)dims[1]);
+    return buf;
 }

@@ -2,7 +2,8 @@
 /* pipeline/state.c - what a checkpoint of a run holds, and going on from one.
  *
  * model.safetensors      parameters and buffers, as torch's state dict
- * optimizer.safetensors  optimizer state by parameter ("exp_avg.layer1.0.conv1.weight"), and the moving average ("ema....")
+ * model_ema.safetensors  with trainer.ema_decay: the moving average of them, likewise; what was validated
+ * optimizer.safetensors  optimizer state by parameter ("exp_avg.layer1.0.conv1.weight")
  * state.json             counters, schedule, best metric, sums behind the next logged line, class map, the config's
  *                        sections that decide the numbers, and what they were computed on
  * Random numbers and the loader's position need no state: they follow from the seed and the step. */
@@ -19,14 +20,15 @@
 /* ---- tensors */
 
 typedef struct Lists {
-    TtCheckpointPart parts[2];
+    TtCheckpointPart parts[3];
+    int n;
 } Lists;
 
-/* The optimizer's slabs and the moving average under one name each. */
+/* The optimizer's slabs, under one name each. */
 static void list_optimizer(TtTrainer *t, TtArena *a, TtCheckpointPart *part)
 {
     const TtParamSet *p = tt_net_params(t->session.net);
-    TtNamedTensor *list = TT_NEWN(a, TtNamedTensor, p->count * (TT_OPTIM_STATES + 1));
+    TtNamedTensor *list = TT_NEWN(a, TtNamedTensor, p->count * TT_OPTIM_STATES);
     int n = 0;
     for (int k = 0; k < TT_OPTIM_STATES; k++) {
         const char *state = tt_optimizer_state_name(t->optimizer, k);
@@ -37,10 +39,6 @@ static void list_optimizer(TtTrainer *t, TtArena *a, TtCheckpointPart *part)
                                         tt_optimizer_state(t->optimizer, k, q)};
         }
     }
-    for (int i = 0; t->ema && i < p->count; i++) {
-        const TtParam *q = p->list[i];
-        list[n++] = (TtNamedTensor){tt_arena_printf(a, "ema.%s", q->name), q->dtype, q->shape, t->ema + q->offset};
-    }
     *part = (TtCheckpointPart){TT_CHECKPOINT_OPTIMIZER, list, n};
 }
 
@@ -50,6 +48,14 @@ static Lists list_tensors(TtTrainer *t, TtArena *a)
     const TtParamSet *p = tt_net_params(t->session.net);
     l.parts[0] = (TtCheckpointPart){TT_CHECKPOINT_MODEL, tt_weights_list(p, a), p->count};
     list_optimizer(t, a, &l.parts[1]);
+    l.n = 2;
+    if (!t->ema) return l;
+    TtNamedTensor *ema = TT_NEWN(a, TtNamedTensor, p->count);
+    for (int i = 0; i < p->count; i++) {
+        const TtParam *q = p->list[i];
+        ema[i] = (TtNamedTensor){q->name, q->dtype, q->shape, t->ema + q->offset};
+    }
+    l.parts[l.n++] = (TtCheckpointPart){TT_CHECKPOINT_EMA, ema, p->count};
     return l;
 }
 
@@ -178,9 +184,9 @@ static json_t *make_state(const TtTrainer *t)
     json_object_set_new(o, "stopped_early", json_boolean(t->stopped_early));
     json_object_set_new(o, "seconds", tt_json_real(t->seconds + tt_now() - t->started));
     json_object_set_new(o, "interval",
-                        json_pack("{s:f, s:f, s:I, s:I, s:f, s:I}", "loss", i->loss, "weight", i->weight, "correct",
-                                  (json_int_t)i->correct, "samples", (json_int_t)i->samples, "grad_norm", i->grad_norm,
-                                  "steps", (json_int_t)i->steps));
+                        json_pack("{s:o, s:f, s:I, s:I, s:o, s:I}", "loss", tt_json_real(i->loss), "weight", i->weight,
+                                  "correct", (json_int_t)i->correct, "samples", (json_int_t)i->samples, "grad_norm",
+                                  tt_json_real(i->grad_norm), "steps", (json_int_t)i->steps));
     json_object_set_new(o, "scheduler", tt_scheduler_state(t->session.scheduler));
     json_object_set_new(o, "seed", json_integer(t->config->seed));
     json_object_set_new(o, "classes", class_list(t));
@@ -189,9 +195,11 @@ static json_t *make_state(const TtTrainer *t)
     return o;
 }
 
+/* A null is a number that was not finite. */
 static double number(const json_t *o, const char *key, double missing)
 {
     const json_t *v = json_object_get(o, key);
+    if (json_is_null(v)) return NAN;
     return json_is_number(v) ? json_number_value(v) : missing;
 }
 
@@ -279,7 +287,7 @@ TtStatus tt_trainer_save(TtTrainer *t, bool has_metric, double metric)
     Lists l = list_tensors(t, &a);
     json_t *state = make_state(t);
     TtCheckpointSave save = {
-        .step = t->step, .has_metric = has_metric, .metric = metric, .parts = l.parts, .part_count = 2, .state = state};
+        .step = t->step, .has_metric = has_metric, .metric = metric, .parts = l.parts, .part_count = l.n, .state = state};
     TtStatus s = tt_checkpoints_save(t->checkpoints, &save);
     json_decref(state);
     tt_arena_free(&a);
@@ -292,8 +300,8 @@ static TtStatus open_checkpoints(TtTrainer *t, const char *folder)
     TtCheckpointPolicy policy = {.async = c->async,
                                  .keep_last = c->keep_last == TT_NULL_INT ? INT32_MAX : (int)c->keep_last,
                                  .save_top_k = (int)c->save_top_k,
-                                 .monitor = c->monitor,
-                                 .maximize = c->mode == TT_MODE_MAX};
+                                 .monitor = t->session.monitor,
+                                 .maximize = !t->session.less_is_better};
     return tt_checkpoints_open(folder, &policy, &t->checkpoints);
 }
 
@@ -306,7 +314,7 @@ static TtStatus load(TtTrainer *t, const char *path)
     if (s == TT_OK) s = compare_classes(t, state);
     if (s == TT_OK) s = take_state(t, path, state);
     Lists l = list_tensors(t, &a);
-    for (int i = 0; i < 2 && s == TT_OK; i++) s = tt_checkpoint_read(path, &l.parts[i]);
+    for (int i = 0; i < l.n && s == TT_OK; i++) s = tt_checkpoint_read(path, &l.parts[i]);
     if (s == TT_OK) report_drift(t, state);
     tt_arena_free(&a);
     json_decref(state);

@@ -15,23 +15,15 @@ static TtStatus run_batch(TtTrainer *t, const TtBatch *b, TtStepResult *r)
     const TtConfig *c = t->config;
     TtParamSet *p = tt_net_params(s->net);
     int micro = (int)(c->data.global_batch_size / c->trainer.grad_accum_steps);
-    int h = (int)b->x.shape.dims[1], w = (int)b->x.shape.dims[2];
-    size_t pixels = (size_t)h * (size_t)w * 3, classes = (size_t)tt_model_classes(&s->model);
-    double weight = tt_loss_weight(&s->loss, b->labels, b->n, b->targets.data != NULL);
+    double weight = tt_net_weight(s->net, b);
     for (int first = 0, number = 0; first < b->n; first += micro, number++) {
-        TtNetInput in = {.n = TT_MIN(micro, b->n - first),
-                         .h = h,
-                         .w = w,
-                         .x = (const float *)b->x.data + (size_t)first * pixels,
-                         .labels = b->labels + first,
-                         .scale = weight > 0 ? 1 / weight : 0};
-        if (b->targets.data) in.targets = (const float *)b->targets.data + (size_t)first * classes;
+        TtNetInput in = tt_net_input(b, first, TT_MIN(micro, b->n - first));
+        in.scale = weight > 0 ? 1 / weight : 0;
         TtStepInfo info = {.seed = (uint64_t)c->seed, .step = (uint64_t)t->step, .shard = (uint64_t)number};
         TtNetOutput o;
         TT_TRY(tt_net_run(s->net, true, &in, &info, &o));
         r->loss += o.loss;
-        for (int i = 0; i < in.n; i++)
-            r->correct += tt_class_predicted(o.logits + i * o.classes, o.classes) == in.labels[i];
+        if (s->task->correct) r->correct += s->task->correct(&in, &o);
         bool last = first + micro >= b->n;
         if (number == 0) {
             if (!last) memcpy(t->accumulated, p->grads, p->grads_bytes);
@@ -92,12 +84,17 @@ TtStatus tt_trainer_step(TtTrainer *t, TtBatch *batch, TtStepResult *r)
     TtParamSet *p = tt_net_params(t->session.net);
     double start = tt_now();
     *r = (TtStepResult){.samples = batch->n, .wait = batch->wait};
+    /* Running statistics move in the forward pass; a step that is skipped must leave no trace in them. */
+    char *buffers = (char *)((float *)p->values + p->trainable_count);
+    size_t size = p->values_bytes - (size_t)(buffers - (char *)p->values);
+    memcpy(t->buffers, buffers, size);
     TT_TRY(run_batch(t, batch, r));
     r->grad_norm = tt_optimizer_grad_norm(t->optimizer);
     double momentum = set_rates(t, &r->lr);
     r->skipped = !isfinite(r->loss) || !isfinite(r->grad_norm);
     if (r->skipped) {
         t->nonfinite++, t->skipped++;
+        memcpy(buffers, t->buffers, size);
     } else {
         t->nonfinite = 0;
         double clip = isnan(c->trainer.clip_grad_norm) ? 1 : tt_clip_scale(r->grad_norm, c->trainer.clip_grad_norm);

@@ -39,6 +39,7 @@ typedef struct TtTrainer {
     TtCheckpoints *checkpoints;
     TtReport *report;
     float *accumulated; /* gradients summed over micro-batches; NULL without accumulation */
+    void *buffers;      /* the parameter set's buffers as they were before the step */
     float *ema;         /* moving average of the value slab; NULL when off */
     /* what a checkpoint holds besides tensors */
     int64_t step;             /* optimizer steps done */

@@ -5,6 +5,7 @@
 
 #include "pipeline/session.h"
 #include "pipeline/stats.h"
+#include "pipeline/task.h"
 
 /* The worst mistakes: samples with the largest loss among those classified wrongly. */
 enum { TT_WORST = 24 };
@@ -14,19 +15,23 @@ typedef struct TtMistake {
     double loss, probability; /* of the predicted class */
 } TtMistake;
 
-typedef struct TtValidation {
+struct TtValidation {
+    const TtTaskDef *task;
     int64_t samples;
     double loss; /* the configured loss averaged over samples */
+    double seconds;
+    /* classification */
     TtClassStats stats;
     int n_worst;
     TtMistake worst[TT_WORST]; /* largest loss first */
-    double seconds;
-} TtValidation;
+};
 
-/* Evaluate the session's current weights on all batches, or the first MAX_STEPS when that is not 0. TICK (may be NULL) is called after each batch; it returns TT_OK, or a code
- * to stop with. */
+/* Evaluate the session's current weights on all batches, or the first MAX_STEPS when that is not 0. TICK (may be NULL) is
+ * called after each batch; it returns TT_OK, or a code to stop with. */
 TtStatus tt_validate(TtSession *s, int64_t max_steps, TtStatus (*tick)(void *user, int64_t step, int64_t steps),
                      void *user, TtValidation *out) TT_NODISCARD;
 void tt_validation_free(TtValidation *v);
+/* {"val/loss": ..., its task's metrics, "val/samples": n}. */
+json_t *tt_validation_json(const TtValidation *v, const char *const *class_names, bool per_class);
 
 #endif

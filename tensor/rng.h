@@ -18,6 +18,7 @@ typedef enum TtRngPurpose {
     TT_RNG_DROPOUT,   /* a: step, b: shard and micro-batch, c: op */
     TT_RNG_SPLIT,     /* folds and fractions */
     TT_RNG_SYNTHETIC, /* bench data */
+    TT_RNG_CROP,      /* a: epoch, b: sample: which part of a clip */
     TT_RNG_TEST
 } TtRngPurpose;
 

@@ -379,8 +379,8 @@ static void test_defaults(void **state)
     assert_true(c->distributed.timeout == 600 && !c->distributed.sync_bn);
     const TtCheckpointConfig *k = &c->checkpoint;
     assert_true(k->every_n_steps == TT_NULL_INT && k->every_n_epochs == 1 && k->save_last && k->save_top_k == 1);
-    assert_true(k->mode == TT_MODE_MAX && k->async && k->keep_last == 1);
-    assert_string_equal(k->monitor, "val/acc1");
+    assert_true(k->mode == TT_MODE_AUTO && k->async && k->keep_last == 1);
+    assert_string_equal(k->monitor, "auto");
     assert_true(c->logging.interval == 50 && c->logging.tensorboard && c->logging.jsonl && c->logging.csv);
     assert_true(c->logging.progress == TT_AUTO_BOOL && c->logging.images && c->logging.plots);
     tt_config_free(c);
@@ -423,7 +423,7 @@ static void test_key_errors(void **state)
         {MODEL "trainer: {early_stopping: {patience: 0}}\n", "c.yaml:2:38: patience must be at least 1"},
         {MODEL "trainer: {precision: fp16}\n", "c.yaml:2:22: precision must be fp32 or bf16, not 'fp16'"},
         {MODEL "distributed: {virtual_ranks: 5}\n", "c.yaml:2:30: virtual_ranks must divide"},
-        {MODEL "checkpoint: {mode: best}\n", "c.yaml:2:20: mode must be min or max, not 'best'"},
+        {MODEL "checkpoint: {mode: best}\n", "c.yaml:2:20: mode must be auto, min or max, not 'best'"},
         {MODEL "optimizer: {name: sgd, lr: .nan}\n", "c.yaml:2:28: lr must be a finite number, not .nan"},
         {MODEL "optimizer: {name: adagrad}\nscheduler: {name: one_cycle}\n",
          "c.yaml:3:19: the schedule moves the momentum, which adagrad has not"},

@@ -26,7 +26,7 @@ static TtParamSet *declare(const TtModel *m, int side)
     TtParamSet *p = tt_params_new(TT_F32);
     TtGraph *g = tt_graph_new(&(TtGraphOptions){.params = p, .training = true});
     TtModelOutput out;
-    tt_model_build(m, g, tt_input(g, "x", TT_F32, TT_SHAPE(2, side, side, 3)), &out);
+    tt_model_build(m, g, &(TtModelInput){.x = tt_input(g, "x", TT_F32, TT_SHAPE(2, side, side, 3))}, &out);
     if (tt_graph_status(g) != TT_OK) fail_msg("%s: %s", m->def->name, tt_error_message());
     assert_int_equal(tt_dim(g, out.logits, 0), 2);
     assert_int_equal(tt_dim(g, out.logits, 1), tt_model_classes(m));

@@ -61,7 +61,7 @@ static int setup(void **state)
     set(a, l, "label_smoothing", scalar(a, "0.1"));
     set(a, l, "weight", list(a, 3, (const char *[]){"1", "2", "0.5"}));
     assert_int_equal(tt_model_parse(m, NULL, a, &f->model), TT_OK);
-    assert_int_equal(tt_loss_parse(l, NULL, CLASSES, a, &f->loss), TT_OK);
+    assert_int_equal(tt_loss_parse(l, NULL, TT_TASK_CLASSIFICATION, CLASSES, a, &f->loss), TT_OK);
     TtRng r = tt_rng(1, TT_RNG_TEST, 0, 0, 0);
     for (int i = 0; i < TT_COUNT(f->x); i++) f->x[i] = (float)tt_rng_normal(&r);
     for (int i = 0; i < N; i++) {
@@ -83,18 +83,21 @@ static TtNet *open_net(const Fixture *f, TtNetOptions o)
 {
     TtNet *n;
     o.model = &f->model, o.loss = &f->loss;
-    if (tt_net_open(&o, SIDE, SIDE, 3, &n) != TT_OK) fail_msg("%s", tt_error_message());
+    if (tt_net_open(&o, &(TtNetShape){.x = TT_SHAPE(SIDE, SIDE, 3)}, 3, &n) != TT_OK) fail_msg("%s", tt_error_message());
     return n;
+}
+
+static TtNetInput input(const Fixture *f, int first, int count)
+{
+    void *x = (void *)(uintptr_t)(f->x + first * SIDE * SIDE * 3);
+    return (TtNetInput){
+        .n = count, .x = tt_tensor(x, TT_F32, TT_SHAPE(count, SIDE, SIDE, 3)), .labels = f->labels + first};
 }
 
 static double run(TtNet *n, const Fixture *f, bool training, int first, int count, double scale)
 {
-    TtNetInput in = {.n = count,
-                     .h = SIDE,
-                     .w = SIDE,
-                     .x = f->x + first * SIDE * SIDE * 3,
-                     .labels = f->labels + first,
-                     .scale = scale};
+    TtNetInput in = input(f, first, count);
+    in.scale = scale;
     TtNetOutput out;
     if (tt_net_run(n, training, &in, &(TtStepInfo){0}, &out) != TT_OK) fail_msg("%s", tt_error_message());
     return out.loss;
@@ -138,8 +141,9 @@ static void test_fusion_happens(void **state)
     const Fixture *f = *state;
     TtNet *a = open_net(f, (TtNetOptions){0}), *b = open_net(f, (TtNetOptions){.no_fusion = true});
     TtProgram *p, *q;
-    assert_int_equal(tt_net_program(a, false, N, SIDE, SIDE, false, &p), TT_OK);
-    assert_int_equal(tt_net_program(b, false, N, SIDE, SIDE, false, &q), TT_OK);
+    TtNetInput in = input(f, 0, N);
+    assert_int_equal(tt_net_program(a, false, &in, &p), TT_OK);
+    assert_int_equal(tt_net_program(b, false, &in, &q), TT_OK);
     assert_int_equal(tt_program_stats(q).nodes - tt_program_stats(p).nodes, 1 + 2 * 3 + 2 * 3);
     tt_net_close(a);
     tt_net_close(b);
@@ -150,7 +154,7 @@ static void test_micro_batches(void **state)
 {
     const Fixture *f = *state;
     TtNet *a = open_net(f, (TtNetOptions){0});
-    double scale = 1 / tt_loss_weight(&f->loss, f->labels, N, false);
+    double scale = 1 / tt_loss_weight(&f->loss, f->labels, N);
     assert_true(fabs(1 / scale - 7) < 1e-12);
     double whole = run(a, f, false, 0, N, scale);
     double parts = run(a, f, false, 0, 4, scale) + run(a, f, false, 4, 1, scale) + run(a, f, false, 5, 1, scale);

@@ -46,7 +46,7 @@ TtStatus tt_pixels_gaussian_blur(TtTransformArgs *a, const int kernel[2], const 
     gaussian(kernel[1], sigma[1], wy);
     const size_t c = (size_t)im->c, n = (size_t)im->w * c, padded = n + 2 * (size_t)rx * c;
     const size_t lines = (size_t)im->h + 2 * (size_t)ry;
-    TT_TRY(tt_pixels_table(a->scratch, (padded + lines * n) * sizeof(float), (void **)&row));
+    TT_TRY(tt_transform_table(a->scratch, (padded + lines * n) * sizeof(float), (void **)&row));
     float *all = row + padded, *first = all + (size_t)ry * n;
     for (int y = 0; y < im->h; y++) {
         load_reflected(im, y, rx, row);

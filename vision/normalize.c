@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* vision/normalize.c - Normalize, ToDtype, ToImage: from integers to the floats a model takes.
  *
- * Normalize on integers scales to [0,1] first, which is ToDtype(float32, scale=True) followed by torchvision's
+ * Normalize takes sound too. On integers it scales to [0,1] first, which is ToDtype(float32, scale=True) followed by torchvision's
  * Normalize, rounded after each step as there. */
 #include "vision/normalize.h"
 
@@ -84,10 +84,10 @@ TtStatus tt_pixels_normalize(TtTransformArgs *a, const TtFloats *mean, const TtF
 /* ---- Normalize */
 
 static const TtOption normalize_options[] = {
-    {"mean", TT_OPT_FLOATS, offsetof(TtNormalize, mean), .min_n = 1, .max_n = 8,
+    {"mean", TT_OPT_FLOATS, offsetof(TtNormalize, mean), .min_n = 1, .max_n = 4096,
      .help = "subtracted, one for each channel or one for all, on the scale of [0,1]"},
     {"std", TT_OPT_FLOATS, offsetof(TtNormalize, std), .flags = TT_OPT_RANGED | TT_OPT_ABOVE_MIN, .min = 0, .max = 1e30,
-     .min_n = 1, .max_n = 8, .help = "divided by, likewise"},
+     .min_n = 1, .max_n = 4096, .help = "divided by, likewise"},
     {"inplace", TT_OPT_BOOL, offsetof(TtNormalize, inplace), .def = "false", .help = "accepted; changes nothing"},
     {0}};
 
@@ -98,13 +98,33 @@ static TtStatus normalize_check(void *o, const TtNode *node, TtArena *arena)
     return tt_node_fail(tt_node_get(node, "std"), "std has %d values, but mean has %d", n->std.n, n->mean.n);
 }
 
+/* Sound is float already: one mean and deviation for all, or one for each bin. */
+static TtStatus normalize_sound(TtTransformArgs *a, const TtFloats *mean, const TtFloats *std)
+{
+    TtAudio *clip = a->audio;
+    const int most = TT_MAX(mean->n, std->n), bins = clip->bins * (clip->is_complex ? 2 : 1);
+    if (clip->is_complex) return TT_FAIL(TT_ECONFIG, "Normalize cannot take complex spectrograms (%s)", a->name);
+    if (most > 1 && most != bins)
+        return TT_FAIL(TT_ECONFIG, "Normalize has %d values of %s, but the clip has %d bins (%s)", most,
+                       mean->n > 1 ? "mean" : "std", bins, a->name);
+    const size_t rows = tt_audio_floats(clip) / (size_t)TT_MAX(bins, 1);
+    for (size_t r = 0; r < rows; r++)
+        for (int i = 0; i < bins; i++) {
+            float *x = clip->data + r * (size_t)bins + i;
+            *x = (*x - (float)mean->v[mean->n == 1 ? 0 : i]) / (float)std->v[std->n == 1 ? 0 : i];
+        }
+    return TT_OK;
+}
+
 static TtStatus normalize_apply(const void *o, TtTransformArgs *a)
 {
     const TtNormalize *n = o;
+    if (a->audio) return normalize_sound(a, &n->mean, &n->std);
     return tt_pixels_normalize(a, &n->mean, &n->std);
 }
 
 const TtTransformDef tt_transform_Normalize = {
+    .media = TT_MEDIA_ANY,
     .name = "Normalize",
     .help = "subtract mean, divide by std; integers are scaled to [0,1] first",
     .options = normalize_options,

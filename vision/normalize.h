@@ -3,7 +3,7 @@
 #ifndef TT_VISION_NORMALIZE_H
 #define TT_VISION_NORMALIZE_H
 
-#include "vision/transform.h"
+#include "data/transform.h"
 
 typedef struct TtNormalize {
     TtFloats mean, std; /* 1 value or one for each channel */

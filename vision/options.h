@@ -3,13 +3,7 @@
 #ifndef TT_VISION_OPTIONS_H
 #define TT_VISION_OPTIONS_H
 
-#include "vision/transform.h"
-
-#define TT_OPTION_P(type, value)                                                                        \
-    {                                                                                                   \
-        "p", TT_OPT_FLOAT, offsetof(type, p), .def = value, .flags = TT_OPT_RANGED, .min = 0, .max = 1, \
-                                              .help = "probability"                                     \
-    }
+#include "data/transform.h"
 
 /* One size for a square, or [height, width]; TtInts size. */
 #define TT_OPTION_SIZE(type)                                                                                     \
@@ -32,10 +26,6 @@
 #member, TT_OPT_FLOATS, offsetof(type, member), .def = value, .flags = TT_OPT_RANGED, .min = lo, .max = hi, \
                                                         .min_n = 2, .max_n = 2, .help = text                        \
     }
-
-/* Fail at KEY of the arguments NODE, or at NODE when it does not stand there. */
-#define TT_FAIL_AT_KEY(node, key, ...) \
-    tt_node_fail(tt_node_get(node, key) ? tt_node_get(node, key) : (node), __VA_ARGS__)
 
 /* Padding of 1, 2 or 4 values, and a fill for each channel with constant padding only. */
 TtStatus tt_check_padding(const TtInts *padding, const TtFloats *fill, int mode, const TtNode *node) TT_NODISCARD;

@@ -36,18 +36,6 @@ TtStatus tt_pixels_target(TtTransformArgs *a, int64_t h, int64_t w, int c, TtDTy
     return tt_image_resize_buffer(&a->scratch->image, (int)h, (int)w, c, dtype);
 }
 
-TtStatus tt_pixels_table(TtTransformScratch *s, size_t size, void **out)
-{
-    if (size > s->table_capacity) {
-        tt_free(s->table);
-        s->table = NULL, s->table_capacity = 0;
-        TT_TRY(tt_alloc(&s->table, size));
-        s->table_capacity = size;
-    }
-    *out = s->table;
-    return TT_OK;
-}
-
 float tt_pixels_bound(TtDType dtype)
 {
     return dtype == TT_U8 ? 255.0f : dtype == TT_U16 ? 65535.0f : 1.0f;

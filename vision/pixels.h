@@ -8,7 +8,7 @@
 #ifndef TT_VISION_PIXELS_H
 #define TT_VISION_PIXELS_H
 
-#include "vision/transform.h"
+#include "data/transform.h"
 
 /* In the order of TT_INTERPOLATIONS, for options of type TT_OPT_ENUM. */
 typedef enum TtInterpolation { TT_NEAREST, TT_NEAREST_EXACT, TT_BILINEAR, TT_BICUBIC, TT_LANCZOS } TtInterpolation;
@@ -25,8 +25,6 @@ typedef enum TtPadMode { TT_PAD_CONSTANT, TT_PAD_EDGE, TT_PAD_REFLECT, TT_PAD_SY
 
 /* Make a->scratch->image a picture of this size, content undefined. */
 TtStatus tt_pixels_target(TtTransformArgs *a, int64_t h, int64_t w, int c, TtDType dtype) TT_NODISCARD;
-/* SIZE bytes in the scratch's table, which grows and is kept. */
-TtStatus tt_pixels_table(TtTransformScratch *s, size_t size, void **out) TT_NODISCARD;
 /* 255, 65535 or 1. */
 float tt_pixels_bound(TtDType dtype);
 /* Fill values as many as channels, as a number of the picture's type, into OUT (8 bytes each); a single value

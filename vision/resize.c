@@ -212,7 +212,7 @@ static TtStatus resize_smooth(TtTransformArgs *a, int top, int left, int h, int 
     if (across) size += axis_bytes(&x);
     if (down) size += axis_bytes(&y);
     char *at;
-    TT_TRY(tt_pixels_table(a->scratch, size, (void **)&at));
+    TT_TRY(tt_transform_table(a->scratch, size, (void **)&at));
     TtTaps tx, ty;
     if (across) axis_taps(&x, fixed, &at, &tx);
     if (down) axis_taps(&y, fixed, &at, &ty);
@@ -251,7 +251,7 @@ static TtStatus resize_nearest(TtTransformArgs *a, int top, int left, int h, int
     TtImage *im = a->image, *to = &a->scratch->image;
     const size_t pixel = (size_t)im->c * tt_dtype_size(im->dtype);
     size_t *offset;
-    TT_TRY(tt_pixels_table(a->scratch, (size_t)to->w * sizeof *offset, (void **)&offset));
+    TT_TRY(tt_transform_table(a->scratch, (size_t)to->w * sizeof *offset, (void **)&offset));
     for (int x = 0; x < to->w; x++) offset[x] = (size_t)(left + nearest(x, w, to->w, exact)) * pixel;
     uint8_t *d = to->data;
     for (int y = 0; y < to->h; y++) {

@@ -123,7 +123,7 @@ TtStatus tt_pixels_sharpness(TtTransformArgs *a, double factor)
     TT_TRY(tt_pixels_colour(a, "sharpness"));
     if (im->h <= 2 || im->w <= 2) return TT_OK;
     TT_TRY(tt_pixels_target(a, im->h, im->w, im->c, im->dtype));
-    TT_TRY(tt_pixels_table(a->scratch, 4 * n * sizeof(float), (void **)&buffer));
+    TT_TRY(tt_transform_table(a->scratch, 4 * n * sizeof(float), (void **)&buffer));
     float *x[3] = {buffer, buffer + n, buffer + 2 * n}, *difference = buffer + 3 * n;
     const uint8_t *s = im->data;
     uint8_t *d = to->data;

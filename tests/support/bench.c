@@ -40,7 +40,7 @@ void bench_fill(TtImage *im, int h, int w, int c, TtDType dtype)
 
 TtStatus bench_apply(Bench *b, uint64_t seed, uint64_t epoch, uint64_t sample)
 {
-    return tt_transform_chain_apply(&b->chain, seed, epoch, sample, "x.png", &b->image, &b->scratch);
+    return tt_transform_chain_apply(&b->chain, seed, epoch, sample, "x.png", &b->image, NULL, &b->scratch);
 }
 
 void bench_apply_ok(Bench *b, uint64_t sample)

@@ -3,7 +3,7 @@
 #ifndef TT_TESTS_SUPPORT_BENCH_H
 #define TT_TESTS_SUPPORT_BENCH_H
 
-#include "vision/transform.h"
+#include "data/transform.h"
 
 typedef struct Bench {
     TtArena arena;

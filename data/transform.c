@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vision/transform.c - the registry, the parsing of lists, and the chain. */
-#include "vision/transform.h"
+/* data/transform.c - the registry, the parsing of lists, and the chain. */
+#include "data/transform.h"
 
 #include <string.h>
 
-#include "vision/list.h"
 #include "vision/normalize.h"
-#include "vision/options.h"
 #include "vision/pixels.h"
 
 /* ---- registry */
 
 #define TRANSFORM(name) extern const TtTransformDef tt_transform_##name;
+#include "audio/transforms.def"
 #include "vision/transforms.def"
 #undef TRANSFORM
 
 const TtTransformDef *const tt_transforms[] = {
 #define TRANSFORM(name) &tt_transform_##name,
 #include "vision/transforms.def"
+#include "audio/transforms.def"
 #undef TRANSFORM
     NULL};
 
@@ -26,30 +26,6 @@ const TtTransformDef *tt_transform_find(const char *name)
     for (int i = 0; tt_transforms[i]; i++)
         if (strcmp(tt_transforms[i]->name, name) == 0) return tt_transforms[i];
     return NULL;
-}
-
-/* ---- checks that several transforms share */
-
-TtStatus tt_check_range(const TtFloats *range, const char *key, const TtNode *node)
-{
-    if (range->v[0] <= range->v[1]) return TT_OK;
-    return TT_FAIL_AT_KEY(node, key, "%s must be [min, max], but %g is greater than %g", key, range->v[0], range->v[1]);
-}
-
-TtStatus tt_check_angle(TtFloats *angle, const char *key, int most, const TtNode *node, TtArena *arena)
-{
-    if (angle->n == 1) {
-        const double v = angle->v[0];
-        if (v < 0) return TT_FAIL_AT_KEY(node, key, "%s must not be negative when it is one number", key);
-        *angle = (TtFloats){2, TT_NEWN(arena, double, 2)};
-        angle->v[0] = -v, angle->v[1] = v;
-        return TT_OK;
-    }
-    if (angle->n % 2 || angle->n > most)
-        return TT_FAIL_AT_KEY(node, key, "%s takes 1%s%s values, not %d", key, most == 4 ? ", 2" : "",
-                              most == 4 ? " or 4" : " or 2", angle->n);
-    for (int i = 0; i < angle->n; i += 2) TT_TRY(tt_check_range(&(TtFloats){2, angle->v + i}, key, node));
-    return TT_OK;
 }
 
 /* ---- lists */
@@ -77,7 +53,7 @@ static TtStatus parse_element(const TtNode *node, TtArena *arena, TtTransform *o
     if (node->kind == TT_NODE_MAP) key = node->keys[0], args = node->items[0];
     const TtTransformDef *def = tt_transform_find(key->text);
     if (!def) return unknown(key);
-    *out = (TtTransform){def, tt_arena_alloc(arena, def->size)};
+    *out = (TtTransform){def, tt_arena_alloc(arena, def->size), key};
     TT_TRY(tt_options_parse(def->options, args, NULL, key, arena, out->options));
     const bool none = !args || args->kind != TT_NODE_MAP || args->count == 0;
     return def->check ? def->check(out->options, none ? key : args, arena) : TT_OK;
@@ -113,6 +89,12 @@ bool tt_transform_is_batch(const TtTransform *t)
     return t->def->is_batch ? t->def->is_batch(t->options) : t->def->apply_batch != NULL;
 }
 
+TtMedia tt_transform_media(const TtTransform *t)
+{
+    if (t->def->media_of) return t->def->media_of(t->options);
+    return t->def->media ? t->def->media : TT_MEDIA_IMAGE;
+}
+
 void tt_transform_size(const TtTransform *t, int *h, int *w)
 {
     if (t->def->out_size) t->def->out_size(t->options, h, w);
@@ -137,16 +119,28 @@ TtStatus tt_transform_chain_parse(const TtNode *list, TtArena *arena, TtTransfor
     return TT_OK;
 }
 
-TtStatus tt_transform_chain_apply(const TtTransformChain *c, uint64_t seed, uint64_t epoch, uint64_t sample,
-                                  const char *name, TtImage *image, TtTransformScratch *scratch)
+TtStatus tt_transform_chain_check_media(const TtTransformChain *c, TtMedia media, const char *type)
 {
-    TtTransformArgs a = {.image = image, .scratch = scratch, .name = name};
+    const bool sound = media == TT_MEDIA_SOUND;
+    for (int i = 0; i < c->n + c->n_batch; i++) {
+        const TtTransform *t = i < c->n ? &c->list[i] : &c->batch[i - c->n];
+        if (!(tt_transform_media(t) & media))
+            return tt_node_fail(t->node, "%s works on %s, but a data set of type %s gives %s", t->def->name,
+                                sound ? "pictures" : "sound", type, sound ? "sound" : "pictures");
+    }
+    return TT_OK;
+}
+
+TtStatus tt_transform_chain_apply(const TtTransformChain *c, uint64_t seed, uint64_t epoch, uint64_t sample,
+                                  const char *name, TtImage *image, TtAudio *audio, TtTransformScratch *scratch)
+{
+    TtTransformArgs a = {.image = image, .audio = audio, .scratch = scratch, .name = name};
     TtStatus status = TT_OK;
     for (int i = 0; i < c->n && status == TT_OK; i++) {
         if (c->list[i].def->random) a.rng = tt_rng(seed, TT_RNG_TRANSFORM, epoch, sample, (uint64_t)i);
         status = c->list[i].def->apply(c->list[i].options, &a);
     }
-    if (status == TT_OK) status = tt_pixels_to_dtype(&a, TT_F32, true);
+    if (status == TT_OK && image) status = tt_pixels_to_dtype(&a, TT_F32, true);
     tt_arena_free(&scratch->arena);
     return status;
 }
@@ -181,9 +175,22 @@ bool tt_transform_chain_normalize(const TtTransformChain *c, float mean[3], floa
     return false;
 }
 
+TtStatus tt_transform_table(TtTransformScratch *s, size_t size, void **out)
+{
+    if (size > s->table_capacity) {
+        tt_free(s->table);
+        s->table = NULL, s->table_capacity = 0;
+        TT_TRY(tt_alloc(&s->table, size));
+        s->table_capacity = size;
+    }
+    *out = s->table;
+    return TT_OK;
+}
+
 void tt_transform_scratch_free(TtTransformScratch *s)
 {
     tt_image_free(&s->image);
+    tt_audio_free(&s->audio);
     for (int i = 0; i < TT_COUNT(s->spare); i++) tt_image_free(&s->spare[i]);
     tt_arena_free(&s->arena);
     tt_free(s->table);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vision/apply.c - containers: RandomApply, RandomChoice, RandomOrder, Compose.
+/* data/transform_containers.c - containers: RandomApply, RandomChoice, RandomOrder, Compose.
  *
  * The transforms inside draw from the container's own stream, one after another. A container of batch transforms
  * (RandomChoice of MixUp and CutMix) is a batch transform; the two kinds cannot be mixed. */
 #include <stdlib.h>
 
-#include "vision/list.h"
-#include "vision/options.h"
+#include "data/transform.h"
 
 typedef struct Container {
     const TtNode *transforms;
@@ -14,6 +13,7 @@ typedef struct Container {
     TtFloats weights, probabilities;
     TtTransformList inner; /* derived */
     bool batch;
+    TtMedia media; /* what all of them can take */
 } Container;
 
 /* The sample or the batch on its way, to write the four containers once. */
@@ -45,6 +45,9 @@ static TtStatus check(void *o, const TtNode *node, TtArena *arena)
     TT_TRY(tt_transform_list_parse(c->transforms, arena, &c->inner));
     if (c->inner.n == 0) return tt_node_fail(c->transforms, "transforms must name at least one transform");
     c->batch = tt_transform_is_batch(&c->inner.list[0]);
+    c->media = TT_MEDIA_ANY;
+    for (int i = 0; i < c->inner.n; i++) c->media &= tt_transform_media(&c->inner.list[i]);
+    if (!c->media) return tt_node_fail(c->transforms, "some of these work on pictures, others on sound");
     for (int i = 1; i < c->inner.n; i++)
         if (tt_transform_is_batch(&c->inner.list[i]) != c->batch)
             return tt_node_fail(c->transforms->items[i],
@@ -57,6 +60,11 @@ static TtStatus check(void *o, const TtNode *node, TtArena *arena)
 static bool is_batch(const void *o)
 {
     return ((const Container *)o)->batch;
+}
+
+static TtMedia media_of(const void *o)
+{
+    return ((const Container *)o)->media;
 }
 
 /* The size behind all of them in order. */
@@ -105,6 +113,7 @@ static void size_of_choice(const void *o, int *h, int *w)
         .apply = RUN##_sample,                                          \
         .apply_batch = RUN##_batch,                                     \
         .is_batch = is_batch,                                           \
+        .media_of = media_of,                                           \
         .out_size = SIZE,                                               \
         .random = true,                                                 \
     }
