@@ -22,6 +22,7 @@
 #include "kernels/ops/prelu.h"
 #include "kernels/ops/reduce.h"
 #include "kernels/ops/shape.h"
+#include "kernels/ops/si_snr.h"
 #include "kernels/ops/softmax.h"
 #include "kernels/ops/unary.h"
 
