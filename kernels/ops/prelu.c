@@ -70,7 +70,7 @@ const TtOpDef tt_op_prelu_bwd = {
     .cpu_scratch = prelu_bwd_scratch,
 };
 
-TtVal tt_prelu(TtGraph *g, TtVal x, TtVal weight)
+TtVal tt_prelu_op(TtGraph *g, TtVal x, TtVal weight)
 {
     return tt_emit1(g, &tt_op_prelu, NULL, (TtVal[]){x, weight}, 2);
 }

@@ -54,6 +54,6 @@ TtVal tt_mul_scalar(TtGraph *g, TtVal x, double a);
 TtVal tt_pow_scalar(TtGraph *g, TtVal x, double exponent);
 
 /* torch.nn.functional.prelu: weight (C) over the last axis, or (1). */
-TtVal tt_prelu(TtGraph *g, TtVal x, TtVal weight);
+TtVal tt_prelu_op(TtGraph *g, TtVal x, TtVal weight);
 
 #endif

@@ -91,7 +91,7 @@ void tt_test_op_unary_bwd(void **state)
 
 static TtVal build_prelu(TtGraph *g, const TtVal *in, const void *user)
 {
-    return tt_prelu(g, in[0], in[1]);
+    return tt_prelu_op(g, in[0], in[1]);
 }
 
 void tt_test_op_prelu(void **state)
