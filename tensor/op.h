@@ -9,7 +9,7 @@
 
 #include "tensor/graph.h"
 
-enum { TT_MAX_IN = 16, TT_MAX_OUT = 4 };
+enum { TT_MAX_IN = 16, TT_MAX_OUT = 5 };
 
 /* Changes from step to step; the same for every node of a run. */
 typedef struct TtStepInfo {

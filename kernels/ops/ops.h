@@ -20,6 +20,7 @@
 #include "kernels/ops/pad.h"
 #include "kernels/ops/pool.h"
 #include "kernels/ops/prelu.h"
+#include "kernels/ops/recurrent.h"
 #include "kernels/ops/reduce.h"
 #include "kernels/ops/shape.h"
 #include "kernels/ops/si_snr.h"
