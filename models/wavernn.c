@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* models/wavernn.c - WaveRNN: a residual network over frames and a learned stretching of the spectrogram condition two
+ * GRUs and three linear layers over samples.
+ *
+ * A stretch by s with the convolution of 2s + 1 samples behind it is computed as a convolution of 3 frames with s
+ * outputs: each of the s samples of a frame depends on that frame and its two neighbours, and their weights are sums of
+ * the given ones. That takes 3 products a sample instead of 2s + 1. */
+#include "models/wavernn.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "models/nn.h"
+#include "models/rnn.h"
+
+int64_t tt_wavernn_samples(const TtWaveRnn *o, int64_t frames)
+{
+    return frames < o->kernel_size ? 0 : (frames - o->kernel_size + 1) * o->hop_length;
+}
+
+/* torch.nn.Conv1d over (N,T,C), no padding: weight (out, in, kernel). */
+static TtVal conv1d(TtGraph *g, TtVal x, const char *name, int64_t out, int64_t kernel, bool bias)
+{
+    TtShape s = tt_shape(g, x);
+    double bound = 1 / sqrt((double)(s.dims[2] * kernel));
+    TtInit init = {TT_INIT_UNIFORM, -bound, bound};
+    TtDType t = tt_graph_autocast(g) ? TT_BF16 : tt_graph_ftype(g);
+    if (!tt_graph_ok(g)) return TT_NONE;
+    tt_graph_push(g, "%s", name);
+    TtVal w = tt_param(g, "weight", TT_SHAPE(out, s.dims[2], kernel), init);
+    TtVal b = bias ? tt_param(g, "bias", TT_SHAPE(out), init) : TT_NONE;
+    w = tt_cast(g, tt_reshape(g, w, TT_SHAPE(out, s.dims[2], 1, kernel)), t);
+    x = tt_cast(g, tt_reshape(g, x, TT_SHAPE(s.dims[0], 1, s.dims[1], s.dims[2])), t);
+    TtConv2dAttrs a = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1};
+    TtVal y = tt_conv2d_op(g, x, w, b.id ? tt_cast(g, b, t) : b, &a);
+    tt_graph_pop(g);
+    s = tt_shape(g, y);
+    return tt_val_ok(y) ? tt_reshape(g, y, TT_SHAPE(s.dims[0], s.dims[2], s.dims[3])) : y;
+}
+
+static TtVal res_block(TtGraph *g, TtVal x)
+{
+    int64_t width = tt_channels(g, x);
+    tt_graph_push(g, "resblock_model");
+    TtVal y = tt_relu(g, tt_batch_norm(g, conv1d(g, x, "0", width, 1, false), "1"));
+    y = tt_batch_norm(g, conv1d(g, y, "3", width, 1, false), "4");
+    tt_graph_pop(g);
+    return tt_add(g, y, x);
+}
+
+/* (N,F,n_freq) to (N,F - kernel_size + 1,n_output). */
+static TtVal mel_resnet(TtGraph *g, const TtWaveRnn *o, TtVal x)
+{
+    char last[24];
+    tt_graph_push(g, "resnet.melresnet_model");
+    x = tt_relu(g, tt_batch_norm(g, conv1d(g, x, "0", o->n_hidden, o->kernel_size, false), "1"));
+    for (int64_t i = 0; i < o->n_res_block; i++) {
+        tt_graph_push(g, "%lld", (long long)i + 3);
+        x = res_block(g, x);
+        tt_graph_pop(g);
+    }
+    snprintf(last, sizeof last, "%lld", (long long)o->n_res_block + 3);
+    x = conv1d(g, x, last, o->n_output, 1, true);
+    tt_graph_pop(g);
+    return x;
+}
+
+/* Every step S times: (N,T,C) to (N,T*S,C). */
+static TtVal repeat(TtGraph *g, TtVal x, int64_t s)
+{
+    TtShape d = tt_shape(g, x);
+    if (!tt_graph_ok(g)) return TT_NONE;
+    x = tt_reshape(g, x, TT_SHAPE(d.dims[0], d.dims[1], 1, d.dims[2]));
+    x = tt_expand(g, x, TT_SHAPE(d.dims[0], d.dims[1], s, d.dims[2]));
+    return tt_reshape(g, x, TT_SHAPE(d.dims[0], d.dims[1] * s, d.dims[2]));
+}
+
+/* The weights (S,1,3,1) of three frames for each of a frame's S samples: sums of W, which has 2S + 1. Sample p of a
+ * frame meets W[j] at place p + j - S of the stretched signal, counted from the frame's first. */
+static TtVal frame_weights(TtGraph *g, TtVal w, int64_t s)
+{
+    int64_t taps = 2 * s + 1;
+    float *sum = TT_NEWN(tt_graph_arena(g), float, 3 * s * taps);
+    for (int64_t p = 0; p < s; p++)
+        for (int64_t j = 0; j < taps; j++) sum[(p * 3 + (p + j) / s) * taps + j] = 1;
+    TtVal a = tt_cast(g, tt_const_data(g, TT_F32, TT_SHAPE(3 * s, taps), sum), tt_graph_ftype(g));
+    return tt_reshape(g, tt_matmul(g, a, tt_reshape(g, w, TT_SHAPE(taps, 1))), TT_SHAPE(s, 1, 3, 1));
+}
+
+/* Stretch2d(S, 1) and Conv2d(1, 1, (1, 2S + 1), padding=(0, S), bias=False): (N,T,C) to (N,T*S,C). */
+static TtVal stretch(TtGraph *g, TtVal x, int which, int64_t s)
+{
+    TtShape d = tt_shape(g, x);
+    if (!tt_graph_ok(g)) return TT_NONE;
+    tt_graph_push(g, "upsample_layers.%d", 2 * which + 1);
+    TtInit mean = {TT_INIT_CONST, 1.0 / (double)(2 * s + 1), 0};
+    TtVal w = tt_param(g, "weight", TT_SHAPE(1, 1, 1, 2 * s + 1), mean);
+    TtConv2dAttrs a = {.stride = {1, 1}, .padding = {1, 0}, .dilation = {1, 1}, .groups = 1};
+    x = tt_conv2d_op(g, tt_reshape(g, x, TT_SHAPE(d.dims[0], d.dims[1], d.dims[2], 1)), frame_weights(g, w, s), TT_NONE,
+                     &a); /* (N,T,C,S) */
+    tt_graph_pop(g);
+    if (!tt_graph_ok(g)) return TT_NONE;
+    return tt_reshape(g, tt_permute(g, x, (int[]){0, 1, 3, 2}), TT_SHAPE(d.dims[0], d.dims[1] * s, d.dims[2]));
+}
+
+void tt_wavernn_upsample(TtGraph *g, const TtWaveRnn *o, TtVal spec, TtVal *mel, TtVal *aux)
+{
+    int64_t frames = tt_dim(g, spec, 1), indent = (o->kernel_size - 1) / 2 * o->hop_length, scale = 1;
+    *mel = *aux = TT_NONE;
+    if (!tt_graph_ok(g)) return;
+    for (int i = 0; i < o->upsample_scales.n; i++) scale *= o->upsample_scales.v[i];
+    if (scale != o->hop_length || o->kernel_size % 2 == 0)
+        tt_graph_fail(g, TT_ECONFIG,
+                      "wavernn: the product of upsample_scales is %lld and hop_length %lld; kernel_size is "
+                      "%lld and has to be odd",
+                      (long long)scale, (long long)o->hop_length, (long long)o->kernel_size);
+    else if (frames < o->kernel_size)
+        tt_graph_fail(g, TT_ECONFIG, "wavernn: %lld frames; the convolution over %lld needs as many", (long long)frames,
+                      (long long)o->kernel_size);
+    if (!tt_graph_ok(g)) return;
+    tt_graph_push(g, "upsample");
+    *aux = repeat(g, tt_cast(g, mel_resnet(g, o, spec), tt_graph_ftype(g)), scale);
+    for (int i = 0; i < o->upsample_scales.n; i++) spec = stretch(g, spec, i, o->upsample_scales.v[i]);
+    *mel = tt_slice(g, spec, 1, indent, tt_wavernn_samples(o, frames), 1);
+    tt_graph_pop(g);
+}
+
+/* X with the auxiliary features of place I of four behind it. */
+static TtVal with_aux(TtGraph *g, const TtWaveRnn *o, TtVal x, TtVal aux, int i)
+{
+    int64_t n = o->n_output / 4;
+    return tt_concat(g, (TtVal[]){x, tt_slice(g, aux, 2, i * n, n, 1)}, 2, 2);
+}
+
+static TtVal linear(TtGraph *g, TtVal x, const char *name, int64_t out)
+{
+    return tt_cast(g, tt_linear(g, x, name, .out = (int)out), tt_graph_ftype(g));
+}
+
+TtVal tt_wavernn_forward(TtGraph *g, const TtWaveRnn *o, TtVal waveform, TtVal spec)
+{
+    TtVal mel, aux;
+    int64_t have = tt_dim(g, waveform, 1), need = tt_wavernn_samples(o, tt_dim(g, spec, 1));
+    tt_wavernn_upsample(g, o, spec, &mel, &aux);
+    if (tt_graph_ok(g) && have != need)
+        tt_graph_fail(g, TT_ECONFIG, "wavernn: %lld samples with %lld frames, which stand for %lld", (long long)have,
+                      (long long)tt_dim(g, spec, 1), (long long)need);
+    if (!tt_graph_ok(g)) return TT_NONE;
+    TtVal x = tt_concat(g, (TtVal[]){waveform, mel}, 2, 2); /* (N,T,...) from here */
+    x = linear(g, with_aux(g, o, x, aux, 0), "fc", o->n_rnn);
+    x = tt_add(g, tt_gru(g, x, "rnn1", .hidden = (int)o->n_rnn).y, x);
+    x = tt_add(g, tt_gru(g, with_aux(g, o, x, aux, 1), "rnn2", .hidden = (int)o->n_rnn).y, x);
+    x = tt_relu(g, linear(g, with_aux(g, o, x, aux, 2), "fc1", o->n_fc));
+    x = tt_relu(g, linear(g, with_aux(g, o, x, aux, 3), "fc2", o->n_fc));
+    return linear(g, x, "fc3", o->n_classes);
+}
