@@ -145,21 +145,35 @@ static void start(const Loop *l, int64_t n)
     if (length < r->t) memset(l->y + (n * r->t + length) * r->h, 0, (size_t)(r->t - length) * bytes);
 }
 
-static void run(const Loop *l, TtRecShare share)
+/* Step S of ROWS samples from N on, in panels P to P + PANELS - 1. */
+static void step_tile(const Loop *l, int64_t s, int64_t n, int rows, int64_t p, int64_t panels)
 {
     const TtRec *r = &l->r;
     float tile[TT_PANEL_ROWS * TT_PANEL_MAX];
-    int64_t steps = tt_rec_longest(r, share.n0, share.n1);
+    TtPanelArgs q = {.a = l->state[s & 1] + n * r->row,
+                     .lda = r->row,
+                     .init = l->bias + p * l->columns,
+                     .p = l->weights + p * r->h * l->columns,
+                     .k = r->h,
+                     .columns = (int)l->columns,
+                     .c = tile,
+                     .ldc = panels * l->columns};
+    tt_panel_product(&q, false, rows, panels);
+    for (int i = 0; i < rows; i++)
+        for (int64_t k = 0; k < panels && s < tt_rec_length(r, n + i); k++)
+            cells(l, n + i, s, p + k, tile + i * q.ldc + k * l->columns);
+}
+
+static void run(const Loop *l, TtRecShare share)
+{
+    const TtRec *r = &l->r;
+    int64_t steps = tt_rec_longest(r, share.n0, share.n1), split = tt_panel_split(share.n1 - share.n0);
+    int64_t together = tt_panels_together(split);
     for (int64_t s = 0; s < steps; s++) {
-        const float *before = l->state[s & 1];
-        for (int64_t p = share.p0; p < share.p1; p++)
-            for (int64_t n = share.n0; n < share.n1; n += TT_PANEL_ROWS) {
-                int rows = (int)TT_MIN((int64_t)TT_PANEL_ROWS, share.n1 - n);
-                if (s >= tt_rec_longest(r, n, n + rows)) continue;
-                tt_panel_product(rows, (int)l->columns, before + n * r->row, r->row, l->weights + p * r->h * l->columns,
-                                 r->h, l->bias + p * l->columns, 0, tile, l->columns);
-                for (int i = 0; i < rows; i++)
-                    if (s < tt_rec_length(r, n + i)) cells(l, n + i, s, p, tile + i * l->columns);
+        for (int64_t p = share.p0; p < share.p1; p += together)
+            for (int64_t n = share.n0; n < share.n1; n += split) {
+                int rows = (int)TT_MIN(split, share.n1 - n);
+                if (s < tt_rec_longest(r, n, n + rows)) step_tile(l, s, n, rows, p, TT_MIN(together, share.p1 - p));
             }
         if (share.wait) {
 #pragma omp barrier

@@ -99,7 +99,7 @@ static inline void tt_lanes_load(float *restrict v, const float *p, int64_t m)
         return;
     }
     memset(v, 0, TT_REC_LANES * sizeof *v);
-    memcpy(v, p, (size_t)m * sizeof *v);
+    if (m > 0) memcpy(v, p, (size_t)m * sizeof *v);
 }
 
 static inline void tt_lanes_save(float *p, const float *restrict v, int64_t m)

@@ -155,27 +155,41 @@ static void start(const Loop *l, int64_t n)
     memset(l->h_prev + end * r->h, 0, (size_t)left * bytes);
 }
 
+/* dh += dgates w_hh of ROWS samples from N on, in panels P to P + PANELS - 1. */
+static void step_tile(const Loop *l, int64_t s, int64_t n, int rows, int64_t p, int64_t panels)
+{
+    const TtRec *r = &l->r;
+    float tile[TT_PANEL_ROWS * COLUMNS], *dh = l->dh + n * r->row + p * COLUMNS;
+    TtPanelArgs q = {.a = l->at_now + n * l->gates_row,
+                     .lda = l->gates_row,
+                     .init = dh,
+                     .ldi = r->row,
+                     .p = l->weights + p * r->gates * COLUMNS,
+                     .k = r->gates,
+                     .columns = COLUMNS,
+                     .c = tile,
+                     .ldc = panels * COLUMNS};
+    tt_panel_product(&q, false, rows, panels);
+    for (int i = 0; i < rows; i++)
+        if (s < tt_rec_length(r, n + i)) memcpy(dh + i * r->row, tile + i * q.ldc, (size_t)q.ldc * sizeof *dh);
+}
+
 /* A share's units are whole panels, so that all but dgates w_hh is its own. */
 static void run(const Loop *l, TtRecShare share)
 {
     const TtRec *r = &l->r;
-    float tile[TT_PANEL_ROWS * COLUMNS];
-    int64_t u0 = share.p0 * COLUMNS, u1 = TT_MIN(share.p1 * COLUMNS, r->h);
+    int64_t u0 = share.p0 * COLUMNS, u1 = TT_MIN(share.p1 * COLUMNS, r->h), split = tt_panel_split(share.n1 - share.n0);
+    int64_t together = tt_panels_together(split);
     for (int64_t s = tt_rec_longest(r, share.n0, share.n1) - 1; s >= 0; s--) {
         for (int64_t n = share.n0; n < share.n1; n++)
             if (s < tt_rec_length(r, n)) cells(l, n, s, u0, u1);
         if (share.wait) {
 #pragma omp barrier
         }
-        for (int64_t p = share.p0; p < share.p1; p++)
-            for (int64_t n = share.n0; n < share.n1; n += TT_PANEL_ROWS) {
-                int rows = (int)TT_MIN((int64_t)TT_PANEL_ROWS, share.n1 - n);
-                if (s >= tt_rec_longest(r, n, n + rows)) continue;
-                float *dh = l->dh + n * r->row + p * COLUMNS;
-                tt_panel_product(rows, COLUMNS, l->at_now + n * l->gates_row, l->gates_row,
-                                 l->weights + p * r->gates * COLUMNS, r->gates, dh, r->row, tile, COLUMNS);
-                for (int i = 0; i < rows; i++)
-                    if (s < tt_rec_length(r, n + i)) memcpy(dh + i * r->row, tile + i * COLUMNS, COLUMNS * sizeof *dh);
+        for (int64_t p = share.p0; p < share.p1; p += together)
+            for (int64_t n = share.n0; n < share.n1; n += split) {
+                int rows = (int)TT_MIN(split, share.n1 - n);
+                if (s < tt_rec_longest(r, n, n + rows)) step_tile(l, s, n, rows, p, TT_MIN(together, share.p1 - p));
             }
         if (share.wait) {
 #pragma omp barrier
