@@ -10,6 +10,7 @@
 #include "kernels/ops/conv1d.h"
 #include "kernels/ops/ctc.h"
 #include "kernels/ops/dropout.h"
+#include "kernels/ops/fft.h"
 #include "kernels/ops/fuse.h"
 #include "kernels/ops/group_norm.h"
 #include "kernels/ops/index.h"
@@ -25,6 +26,8 @@
 #include "kernels/ops/shape.h"
 #include "kernels/ops/si_snr.h"
 #include "kernels/ops/softmax.h"
+#include "kernels/ops/stft.h"
+#include "kernels/ops/stft_loss.h"
 #include "kernels/ops/unary.h"
 
 #endif
