@@ -49,7 +49,7 @@ ISA_FLAGS_avx512 := $(ISA_FLAGS_common) -mavx512f -mavx512bw -mavx512dq -mavx512
 
 SRC_DIRS := tensor kernels/ops kernels/ref kernels/cpu data vision audio models pipeline
 SRCS     := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
-ISA_SRCS := $(filter-out kernels/cpu/dnnl% kernels/cpu/dispatch.c,$(wildcard kernels/cpu/*.c)) vision/rows.c $(wildcard tensor/fft_lanes.c)
+ISA_SRCS := $(filter-out kernels/cpu/dnnl% kernels/cpu/dispatch.c,$(wildcard kernels/cpu/*.c)) vision/rows.c audio/loops.c $(wildcard tensor/fft_lanes.c)
 ONE_SRCS := $(filter-out $(ISA_SRCS),$(SRCS))
 PROTOS   := $(wildcard pipeline/*.proto)
 GEN      := $(patsubst %.proto,$(B)/gen/%.pb-c.c,$(PROTOS))

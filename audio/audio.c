@@ -28,6 +28,22 @@ TtStatus tt_audio_resize(TtAudio *a, int channels, int64_t frames, int bins, boo
     return TT_OK;
 }
 
+TtStatus tt_audio_check_wave(const TtAudio *a, const char *who, const char *name)
+{
+    if (a->bins == 1 && !a->is_complex) return TT_OK;
+    return TT_FAIL(TT_ECONFIG,
+                   "%s works on waveforms, but here it gets %s of %d bins (%s); move it forward in the list", who,
+                   a->is_complex ? "a complex spectrogram" : "features", a->bins, name);
+}
+
+TtStatus tt_audio_check_real(const TtAudio *a, const char *who, const char *name)
+{
+    if (!a->is_complex) return TT_OK;
+    return TT_FAIL(TT_ECONFIG,
+                   "%s works on real values, but here it gets a complex spectrogram (%s); give Spectrogram a power",
+                   who, name);
+}
+
 void tt_audio_swap(TtAudio *a, TtAudio *b)
 {
     TtAudio t = *a;

@@ -22,6 +22,9 @@ typedef struct TtAudio {
 /* Set the shape and make room; the content is undefined. TT_EINTERNAL when there is no memory. */
 TtStatus tt_audio_resize(TtAudio *a, int channels, int64_t frames, int bins, bool is_complex) TT_NODISCARD;
 size_t tt_audio_floats(const TtAudio *a);
+/* The transform WHO takes waveforms only, or real spectrograms only: else TT_ECONFIG says so, with the sample's NAME. */
+TtStatus tt_audio_check_wave(const TtAudio *a, const char *who, const char *name) TT_NODISCARD;
+TtStatus tt_audio_check_real(const TtAudio *a, const char *who, const char *name) TT_NODISCARD;
 void tt_audio_swap(TtAudio *a, TtAudio *b);
 void tt_audio_free(TtAudio *a);
 

@@ -15,7 +15,7 @@ check() {
             while read -r line; do echo "$f:$line"; done
     done
 }
-for rule in "tensor" "kernels tensor" "vision tensor audio/audio data/transform" "audio tensor data/transform" "data tensor vision audio" \
+for rule in "tensor" "kernels tensor" "vision tensor audio/audio data/transform" "audio tensor data/transform data/paths" "data tensor vision audio" \
             "models tensor kernels/ops" "pipeline tensor kernels vision audio data models" \
             "bin tensor kernels vision audio data models pipeline"; do
     # shellcheck disable=SC2086

@@ -82,7 +82,10 @@ static TtStatus parse_enum(const TtOption *o, const TtNode *n, int *out)
 {
     const char *text, *names[64];
     char copy[1024];
-    TT_TRY(tt_node_string(n, o->key, &text));
+    if ((o->flags & TT_OPT_NULL) && tt_node_is_null(n))
+        text = "null";
+    else
+        TT_TRY(tt_node_string(n, o->key, &text));
     snprintf(copy, sizeof copy, "%s", o->choices);
     int count = 0;
     for (char *save = NULL, *p = strtok_r(copy, "|", &save); p && count < 64; p = strtok_r(NULL, "|", &save)) {

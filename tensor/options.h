@@ -36,7 +36,7 @@ typedef enum TtOptType {
     TT_OPT_INT,     /* int64_t; null is TT_NULL_INT and `auto` is TT_AUTO_INT where allowed */
     TT_OPT_FLOAT,   /* double; null is NaN where allowed; a given value must be finite */
     TT_OPT_STRING,  /* const char *; null is NULL where allowed */
-    TT_OPT_ENUM,    /* int: index into choices, "a|b|c" */
+    TT_OPT_ENUM,    /* int: index into choices, "a|b|c"; null is the choice named null where allowed */
     TT_OPT_INTS,    /* TtInts: a list, or one number for a list of one; null is n = 0 where allowed */
     TT_OPT_FLOATS,  /* TtFloats: likewise */
     TT_OPT_STRINGS, /* TtStrings: likewise */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/test_vmath.c - the elementary functions of kernels/cpu/vmath.h as the unary kernels run them, at every
+/* tests/test_vmath.c - the elementary functions of tensor/vmath.h as the unary kernels run them, at every
  * instruction set of this machine: error in units of the last place against libm in double. */
 #include <math.h>
 #include <setjmp.h>

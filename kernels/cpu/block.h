@@ -10,7 +10,7 @@
 #define TT_KERNELS_CPU_BLOCK_H
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/vmath.h"
+#include "tensor/vmath.h"
 
 enum { TT_BLOCK = 1024, TT_BLOCK_TENSORS = 4 };
 

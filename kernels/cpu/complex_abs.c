@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/vmath.h"
+#include "tensor/vmath.h"
 #include "kernels/ops/fft.h"
 
 enum { RUN = 2048 }; /* pairs of a task */

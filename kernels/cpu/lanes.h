@@ -5,7 +5,7 @@
 #define TT_KERNELS_CPU_LANES_H
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/vmath.h"
+#include "tensor/vmath.h"
 
 enum { TT_SUM_LANES = 16 };
 

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "kernels/cpu/lanes.h"
-#include "kernels/cpu/vmath.h"
+#include "tensor/vmath.h"
 
 /* ---- cross entropy: rows of C logits */
 

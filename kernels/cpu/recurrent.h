@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/panel.h"
-#include "kernels/cpu/vmath.h"
+#include "tensor/vmath.h"
 #include "kernels/ops/recurrent.h"
 
 /* The sizes of one call. */

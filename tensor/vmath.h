@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/cpu/vmath.h - elementary functions that GCC vectorises.
+/* tensor/vmath.h - elementary functions that GCC vectorises.
  *
  * Each is written for one float without a branch: choices are made on bit patterns, since the compiler may not
  * turn a branch around floating-point work into a mask while exceptions count as observable. Called from a
@@ -7,8 +7,8 @@
  * bits. Polynomials are minimax fits (Remez) of our own. Error bounds are against the exact value, in units of
  * the last place, measured over every float of the stated range at the three instruction sets (tests/test_vmath.c
  * samples them). NaN comes out as NaN. */
-#ifndef TT_KERNELS_CPU_VMATH_H
-#define TT_KERNELS_CPU_VMATH_H
+#ifndef TT_TENSOR_VMATH_H
+#define TT_TENSOR_VMATH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,10 +35,11 @@ static inline float tt_select(bool c, float a, float b)
     return tt_from_bits((tt_bits(a) & m) | (tt_bits(b) & ~m));
 }
 
-/* a*b + c, with one rounding where the instruction set has it. */
+/* a*b + c, with one rounding where the instruction set has it. With TT_VMATH_UNFUSED defined there are always two: the
+ * same bits at every instruction set, for up to 1 ulp more. */
 static inline float tt_mad(float a, float b, float c)
 {
-#ifdef __FMA__
+#if defined(__FMA__) && !defined(TT_VMATH_UNFUSED)
     return __builtin_fmaf(a, b, c);
 #else
     return a * b + c;
