@@ -41,7 +41,7 @@ static TtStatus spectrogram_apply(const void *o, TtTransformArgs *a)
 {
     const Spectrogram *s = o;
     return tt_audio_take(
-        a, tt_stft(&s->stft, s->power, NULL, a->audio, &a->scratch->audio, a->scratch, "Spectrogram", a->name));
+        a, tt_audio_stft(&s->stft, s->power, NULL, a->audio, &a->scratch->audio, a->scratch, "Spectrogram", a->name));
 }
 
 const TtTransformDef tt_transform_Spectrogram = {
@@ -81,8 +81,8 @@ static TtStatus inverse_check(void *o, const TtNode *node, TtArena *arena)
 static TtStatus inverse_apply(const void *o, TtTransformArgs *a)
 {
     const InverseSpectrogram *s = o;
-    return tt_audio_take(
-        a, tt_istft(&s->stft, s->length, a->audio, &a->scratch->audio, a->scratch, "InverseSpectrogram", a->name));
+    return tt_audio_take(a, tt_audio_istft(&s->stft, s->length, a->audio, &a->scratch->audio, a->scratch,
+                                           "InverseSpectrogram", a->name));
 }
 
 const TtTransformDef tt_transform_InverseSpectrogram = {
@@ -120,7 +120,7 @@ static TtStatus centroid_apply(const void *o, TtTransformArgs *a)
 {
     const Centroid *c = o;
     TtAudio *spec = &a->scratch->audio;
-    TT_TRY(tt_stft(&c->stft, 1, NULL, a->audio, spec, a->scratch, "SpectralCentroid", a->name));
+    TT_TRY(tt_audio_stft(&c->stft, 1, NULL, a->audio, spec, a->scratch, "SpectralCentroid", a->name));
     const int64_t rows = spec->channels * spec->frames;
     TT_TRY(tt_audio_resize(a->audio, spec->channels, spec->frames, 1, false));
     for (int64_t t = 0; t < rows; t++) {
@@ -288,8 +288,8 @@ static TtStatus mel_check(void *o, const TtNode *node, TtArena *arena)
 
 static TtStatus mel_run(const Mel *m, TtTransformArgs *a, const char *who)
 {
-    return tt_audio_take(a,
-                         tt_stft(&m->stft, m->power, &m->bank, a->audio, &a->scratch->audio, a->scratch, who, a->name));
+    return tt_audio_take(
+        a, tt_audio_stft(&m->stft, m->power, &m->bank, a->audio, &a->scratch->audio, a->scratch, who, a->name));
 }
 
 static TtStatus mel_apply(const void *o, TtTransformArgs *a)
@@ -426,8 +426,8 @@ static TtStatus lfcc_check(void *o, const TtNode *node, TtArena *arena)
 static TtStatus lfcc_apply(const void *o, TtTransformArgs *a)
 {
     const Lfcc *c = o;
-    TT_TRY(tt_audio_take(
-        a, tt_stft(&c->spec.stft, c->spec.power, &c->bank, a->audio, &a->scratch->audio, a->scratch, "LFCC", a->name)));
+    TT_TRY(tt_audio_take(a, tt_audio_stft(&c->spec.stft, c->spec.power, &c->bank, a->audio, &a->scratch->audio,
+                                          a->scratch, "LFCC", a->name)));
     return cepstrum(&c->dct, c->log_lf, a, "LFCC");
 }
 

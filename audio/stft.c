@@ -131,8 +131,8 @@ static void put_power(const TtStft *s, double power, const Work *w, int rows, fl
     }
 }
 
-TtStatus tt_stft(const TtStft *s, double power, const TtBands *bands, const TtAudio *in, TtAudio *out,
-                 TtTransformScratch *scratch, const char *who, const char *name)
+TtStatus tt_audio_stft(const TtStft *s, double power, const TtBands *bands, const TtAudio *in, TtAudio *out,
+                       TtTransformScratch *scratch, const char *who, const char *name)
 {
     const bool complex = isnan(power);
     const int bins = tt_stft_bins(s), width = bands ? bands->n_out : bins;
@@ -182,8 +182,8 @@ static void overlap_add(const TtStft *s, const float *x, int64_t frames, const W
     }
 }
 
-TtStatus tt_istft(const TtStft *s, int64_t length, const TtAudio *in, TtAudio *out, TtTransformScratch *scratch,
-                  const char *who, const char *name)
+TtStatus tt_audio_istft(const TtStft *s, int64_t length, const TtAudio *in, TtAudio *out, TtTransformScratch *scratch,
+                        const char *who, const char *name)
 {
     const bool given = length != TT_NULL_INT;
     if (!in->is_complex || in->bins != tt_stft_bins(s))

@@ -36,13 +36,13 @@ int64_t tt_stft_frames(const TtStft *s, int64_t samples); /* 0 when there are to
 /* What becomes of the spectrum X: |X|^power, or X itself as a complex clip when POWER is NaN; then the product with
  * BANDS (NULL: none; it has tt_stft_bins() inputs). IN must be a waveform (else TT_ECONFIG, in the words of the
  * transform WHO); too short a clip is TT_EDATA naming NAME: where torch refuses to pad or to cut frames. */
-TtStatus tt_stft(const TtStft *s, double power, const TtBands *bands, const TtAudio *in, TtAudio *out,
-                 TtTransformScratch *scratch, const char *who, const char *name) TT_NODISCARD;
+TtStatus tt_audio_stft(const TtStft *s, double power, const TtBands *bands, const TtAudio *in, TtAudio *out,
+                       TtTransformScratch *scratch, const char *who, const char *name) TT_NODISCARD;
 
 /* The least-squares inverse (torch.istft) of a complex clip: frames are windowed, overlapped, added and divided by the
  * windows' squares. LENGTH: samples that come out, without PAD (which is cut off on both sides only when LENGTH is
  * given, as in torchaudio); TT_NULL_INT for what the frames say. A window that leaves samples uncovered is TT_EDATA. */
-TtStatus tt_istft(const TtStft *s, int64_t length, const TtAudio *in, TtAudio *out, TtTransformScratch *scratch,
-                  const char *who, const char *name) TT_NODISCARD;
+TtStatus tt_audio_istft(const TtStft *s, int64_t length, const TtAudio *in, TtAudio *out, TtTransformScratch *scratch,
+                        const char *who, const char *name) TT_NODISCARD;
 
 #endif

@@ -131,11 +131,11 @@ static TtStatus pitch_apply(const void *o, TtTransformArgs *a)
     const int64_t frames = x->frames;
     const int rate = x->sample_rate;
     const TtResampler *r;
-    TT_TRY(tt_audio_take(a, tt_stft(&p->stft, NAN, NULL, x, spare, a->scratch, "PitchShift", a->name)));
+    TT_TRY(tt_audio_take(a, tt_audio_stft(&p->stft, NAN, NULL, x, spare, a->scratch, "PitchShift", a->name)));
     if (p->rate != 1)
         TT_TRY(tt_audio_take(a, tt_phase_vocoder(x, p->rate, p->stft.hop, spare, a->scratch, "PitchShift", a->name)));
-    TT_TRY(tt_audio_take(a, tt_istft(&p->stft, (int64_t)nearbyint((double)frames / p->rate), x, spare, a->scratch,
-                                     "PitchShift", a->name)));
+    TT_TRY(tt_audio_take(a, tt_audio_istft(&p->stft, (int64_t)nearbyint((double)frames / p->rate), x, spare, a->scratch,
+                                           "PitchShift", a->name)));
     if (p->resample.orig_freq != p->resample.new_freq) {
         TT_TRY(tt_resampler_get(&p->resample, &r));
         const TtStatus status = tt_resample(r, x, spare, a->scratch, "PitchShift", a->name);
@@ -231,14 +231,14 @@ static TtStatus griffin_run(const GriffinLim *g, Phases *p, TtTransformArgs *a)
         p->last.data[2 * i] = p->last.data[2 * i + 1] = 0;
     }
     for (int64_t i = 0; i < g->n_iter; i++) {
-        TT_TRY(tt_istft(&g->stft, g->length, &p->guess, &p->wave, a->scratch, who, a->name));
-        TT_TRY(tt_stft(&g->stft, NAN, NULL, &p->wave, &a->scratch->audio, a->scratch, who, a->name));
+        TT_TRY(tt_audio_istft(&g->stft, g->length, &p->guess, &p->wave, a->scratch, who, a->name));
+        TT_TRY(tt_audio_stft(&g->stft, NAN, NULL, &p->wave, &a->scratch->audio, a->scratch, who, a->name));
         if (a->scratch->audio.frames != in->frames)
             return TT_FAIL(TT_EDATA, "%s: GriffinLim's length %lld makes %lld frames, but the spectrogram has %lld",
                            a->name, (long long)g->length, (long long)a->scratch->audio.frames, (long long)in->frames);
         griffin_update(p, &a->scratch->audio, momentum);
     }
-    return tt_istft(&g->stft, g->length, &p->guess, a->audio, a->scratch, who, a->name);
+    return tt_audio_istft(&g->stft, g->length, &p->guess, a->audio, a->scratch, who, a->name);
 }
 
 static TtStatus griffin_apply(const void *o, TtTransformArgs *a)
