@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make help` lists the targets. A build variant has its own folder: make B=build/san SAN=1.
+# `make help` lists the targets. A build variant has its own folder: make B=build/san SAN=1. Of each command only its kind
+# and its file are shown; V=1 shows it whole.
 
 B      ?= build
-CC     ?= gcc
+ifeq ($(origin CC),default)
+CC     := gcc
+endif
 PREFIX ?= /usr/local
 VERSION := 0.1.0
 
@@ -32,6 +35,13 @@ endif
 
 ifeq ($(FFMPEG),yes)
 ALL_CFLAGS += -DTT_FFMPEG $(shell pkg-config --cflags libavformat libavcodec libavutil)
+endif
+
+ifneq ($(V),1)
+Q := @
+ifeq ($(findstring s,$(firstword -$(MAKEFLAGS))),) # make -s
+say = @printf '  %-6s %s\n' '$(1)' '$(2)'
+endif
 endif
 
 # Instruction sets of the vector kernels; arm64 and others run the plain C level.
@@ -66,18 +76,21 @@ OPTEST_OBJS  := $(patsubst %.c,$(B)/obj/%.o,$(wildcard tests/ops/*.c))
 all: $(B)/ttrain  ## build build/ttrain
 
 $(B)/ttrain: $(BIN_OBJS) $(LIB)
-	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
 	@echo "FFmpeg (FLAC, Ogg, MP3, MP4): $(if $(FFMPEG),headers found; loaded when a file needs it,left out: libavformat-dev and libavcodec-dev are not installed)"
 
 # `ar` keeps members of sources that are gone; start anew. Objects are listed through a file: there are many.
 $(LIB): $(LIB_OBJS)
+	$(call say,AR,$@)
 	@rm -f $@
 	$(file >$@.list,$^)
-	@ar rcs $@ @$@.list
+	$(Q)ar rcs $@ @$@.list
 
 $(B)/obj/%.o: %.c | $(GEN:.c=.h)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # Loops over pixels that are not worth a build for each instruction set.
 $(patsubst %,$(B)/obj/vision/%.o,colour tone warp mixup flip): OPT += -O3
@@ -85,7 +98,8 @@ $(patsubst %,$(B)/obj/vision/%.o,colour tone warp mixup flip): OPT += -O3
 define isa_rule
 $(B)/obj/%.$(1).o: %.c
 	@mkdir -p $$(@D)
-	$(CC) $(ALL_CFLAGS) $(ISA_FLAGS_$(1)) -DTT_ISA=$(1) -c -o $$@ $$<
+	$$(call say,CC,$$< ($(1)))
+	$$(Q)$(CC) $(ALL_CFLAGS) $(ISA_FLAGS_$(1)) -DTT_ISA=$(1) -c -o $$@ $$<
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
@@ -94,9 +108,11 @@ $(B)/obj/pipeline/optim_%.o: ALL_CFLAGS += -O3 -fno-math-errno
 
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
-	protoc-c --c_out=$(B)/gen $<
+	$(call say,PROTOC,$<)
+	$(Q)protoc-c --c_out=$(B)/gen $<
 $(B)/gen/%.pb-c.o: $(B)/gen/%.pb-c.c
-	$(CC) -std=c11 -O2 -I$(B)/gen $(SAN_FLAGS) -c -o $@ $<
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=c11 -O2 -I$(B)/gen $(SAN_FLAGS) -c -o $@ $<
 
 # The commit that is built, for env.json; written only when it is another one.
 $(B)/gen/pipeline/commit.h: FORCE
@@ -109,13 +125,15 @@ FORCE:
 $(B)/tests/test_ops: $(OPTEST_OBJS)
 $(B)/tests/%: $(B)/obj/tests/%.o $(SUPPORT_OBJS) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) -lcmocka $(ALL_LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) -lcmocka $(ALL_LDLIBS)
 
 # Helpers of the shell tests.
 TOOLS := $(patsubst tests/tools/%.c,$(B)/tests/%,$(wildcard tests/tools/*.c))
 $(TOOLS): $(B)/tests/%: $(B)/obj/tests/tools/%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LDLIBS)
 
 # tests/fuzz/fuzz_NAME.c: with libFuzzer as fuzz/NAME (`make fuzz`), or only its corpus as tests/replay_NAME.
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -123,10 +141,12 @@ FUZZERS    := $(FUZZ_NAMES:%=$(B)/fuzz/%)
 REPLAYS    := $(FUZZ_NAMES:%=$(B)/tests/replay_%)
 $(REPLAYS): $(B)/tests/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(B)/obj/tests/fuzz/replay.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
 $(FUZZERS): $(B)/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
 
 tests: $(TESTS) $(TOOLS)
 replays: $(REPLAYS)
