@@ -43,13 +43,20 @@ static void print_usage(FILE *f)
     fprintf(f, "\n`ttrain COMMAND --help` tells more; man ttrain has it all.\n");
 }
 
-/* A word that is neither a command nor a file, and is nearly a command. */
-static const char *misspelt(const char *word)
+/* A first word that can only be meant as a command: no file of that name, and nothing that files or overrides have. */
+static bool unknown_command(const char *word)
+{
+    return word[0] != '-' && !strpbrk(word, "./=") && access(word, F_OK) != 0;
+}
+
+static int refuse_command(const char *word)
 {
     const char *names[TT_COUNT(commands)];
-    if (strchr(word, '.') || strchr(word, '/') || strchr(word, '=')) return NULL;
     for (int i = 0; i < TT_COUNT(commands); i++) names[i] = commands[i].name;
-    return tt_nearest(word, names, TT_COUNT(commands));
+    const char *near = tt_nearest(word, names, TT_COUNT(commands));
+    fprintf(stderr, "ttrain: there is no command '%s' and no file of that name%s%s%s\n", word,
+            near ? "; did you mean '" : "; `ttrain --help` lists the commands", near ? near : "", near ? "'?" : "");
+    return TT_ECONFIG;
 }
 
 int main(int argc, char **argv)
@@ -72,11 +79,7 @@ int main(int argc, char **argv)
         if (commands[i].computes) set_wait_policy(argv);
         return commands[i].run(argc - 1, argv + 1);
     }
-    const char *near = misspelt(argv[1]);
-    if (near) {
-        fprintf(stderr, "ttrain: unknown command '%s'; did you mean '%s'?\n", argv[1], near);
-        return TT_ECONFIG;
-    }
+    if (unknown_command(argv[1])) return refuse_command(argv[1]);
     set_wait_policy(argv);
     return tt_cmd_train(argc, argv);
 }

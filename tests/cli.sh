@@ -56,7 +56,10 @@ Y
 
 # ---- words
 exits 'no word at all' 2 'ttrain 0'
-exits 'an unknown command' 2 "unknown command 'trian'; did you mean 'train'?" trian
+exits 'a misspelt command' 2 "no command 'trian' and no file of that name; did you mean 'train'?" trian
+exits 'an unknown command' 2 "no command 'foo' and no file of that name; \`ttrain --help\` lists the commands" foo
+cp config.yaml trian
+prints 'a file that is called nearly as a command' 'output_dir' trian --print-config
 exits 'an unknown option' 2 "unknown option '--nonsense'" train --nonsense config.yaml
 exits 'a config that is not there' 2 'nothing.yaml: cannot open the configuration' nothing.yaml
 exits 'a word that is no override' 2 "argument 'junk'" config.yaml junk
