@@ -85,6 +85,10 @@ for kind in models layers transforms datasets optimizers schedulers losses ops; 
     run list $kind --options && [ "$(wc -l <out)" -ge 3 ]
     verdict "list $kind" $?
 done
+for layer in $(sed -nE 's/^[A-Za-z].*[ *]tt_(nn_)?([a-z0-9_]+)\(TtGraph .*/\2/p' "$tree/models/nn.h"); do
+    "$TTRAIN" list layers | grep -q "^$layer "
+    verdict "list layers has $layer of models/nn.h; else: a line in bin/list.c" $?
+done
 prints 'list names transforms' 'RandomResizedCrop' list transforms
 prints 'list --options has defaults' '0.9, 0.999' list optimizers --options
 exits 'list of what there is no list of' 2 "there is no list of 'modles'; did you mean 'models'?" list modles
