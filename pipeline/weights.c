@@ -94,7 +94,8 @@ static TtStatus report(const TtStateDict *d, const TtWeightsOptions *o, const Na
     }
     if (!*text) return TT_OK;
     return TT_FAIL(TT_ECHECKPOINT, "%s: does not fit the model: %s%s", d->path, text,
-                   shapes->count ? " (to keep the model's own values of a tensor, name it in exclude)" : "");
+                   shapes->count ? " (to keep the model's own values of a tensor, name it in model.weights_exclude)"
+                                 : "");
 }
 
 static TtStatus check_fit(const TtParamSet *p, const TtStateDict *d, const TtWeightsOptions *o)
