@@ -159,8 +159,8 @@ const TtOption tt_config_options[] = {
     {"seed", TT_OPT_INT, AT(seed), "42", RANGE(0, INFINITY), .help = "of all random numbers"},
     {"device", TT_OPT_ENUM, AT(device), "auto", .choices = "auto|cpu|cuda", .help = "where the model runs"},
     {"resume", TT_OPT_STRING, AT(resume), "auto",
-     .help = "auto: from the newest checkpoint if there is one; never: anew; must: from a checkpoint or fail; or the "
-             "checkpoint's directory"},
+     .help = "auto: from the newest checkpoint if there is one; never: from the start, refused where output_dir holds "
+             "a run (--overwrite removes it); must: from a checkpoint or fail; or the checkpoint's directory"},
     {"model", TT_OPT_NODE, AT(model), .help = "{name: ..., ...}"},
     {"data", TT_OPT_MAP, AT(data), .sub = data_options, .help = "data sets and how they are read"},
     {"transforms", TT_OPT_MAP, AT(transforms), .sub = transforms_options, .help = "what is done to each sample"},
