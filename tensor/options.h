@@ -4,9 +4,10 @@
  * From the table come parsing into the thing's struct, range checks, errors with line and column,
  * nearest-key suggestions, --print-config, `ttrain list` and the reference pages in docs/.
  *
- *     typedef struct { double p; int64_t size[2]...} Flip;
+ *     typedef struct Flip { double p; } Flip;
  *     static const TtOption flip_options[] = {
- *         {"p", TT_OPT_FLOAT, offsetof(Flip, p), .def = "0.5", .min = 0, .max = 1, .help = "probability"},
+ *         {"p", TT_OPT_FLOAT, offsetof(Flip, p), .def = "0.5", .flags = TT_OPT_RANGED, .min = 0, .max = 1,
+ *          .help = "probability"},
  *         {0}};
  *
  * .def is YAML text, parsed like a value from the file; without .def an option is required. */
