@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bin/predict.c - ttrain predict CONFIG [key=value ...] --weights FILE INPUT... [--output DIR] */
+/* bin/predict.c - ttrain predict CONFIG [key=value ...] INPUT... [--weights FILE] [--output DIR] */
 #include <string.h>
 
 #include "bin/args.h"
@@ -7,7 +7,8 @@
 #include "pipeline/predict.h"
 
 static const char usage[] =
-    "usage: ttrain predict CONFIG.yaml [key=value ...] --weights FILE INPUT... [--output DIR]\n"
+    "usage: ttrain predict CONFIG.yaml [key=value ...] INPUT... [--weights FILE] [--top-k N] [--format json|csv]\n"
+    "                      [--output DIR]\n"
     "  INPUT             picture files, or folders of them\n"
     "  --weights FILE    .safetensors or .pth; default: the run's best checkpoint, else its last\n"
     "  --top-k N         classes a picture (default 5)\n"
@@ -31,8 +32,7 @@ int tt_cmd_predict(int argc, char **argv)
         if (!o.csv && strcmp(format, "json") != 0)
             s = TT_FAIL(TT_ECONFIG, "--format must be json or csv, not '%s'", format);
         if (s == TT_OK && o.top_k < 1) s = TT_FAIL(TT_ECONFIG, "--top-k must be at least 1");
-        if (s == TT_OK && a.n_inputs == 0)
-            s = TT_FAIL(TT_ECONFIG, "no pictures given: ttrain predict CONFIG --weights FILE INPUT...");
+        if (s == TT_OK && a.n_inputs == 0) s = TT_FAIL(TT_ECONFIG, "no pictures given: ttrain predict CONFIG INPUT...");
         if (s == TT_OK) s = tt_args_config(&a, true, &c);
         if (s == TT_OK) s = tt_predict(c, &o, a.n_inputs, a.inputs);
     }

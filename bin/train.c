@@ -10,9 +10,10 @@
 
 static const char usage[] =
     "usage: ttrain [train] CONFIG.yaml [key=value ...]\n"
-    "  --resume auto|never|must|DIR  where to start (default: the config's resume, auto)\n"
+    "  --resume auto|never|must|DIR  where to start (default: the config's resume, auto); never is refused\n"
+    "                                where output_dir holds a run\n"
     "  --overwrite                   remove an earlier run in output_dir first\n"
-    "  --check                       check everything, train nothing\n"
+    "  --check                       check keys, paths, classes, batch, disk and memory; train nothing\n"
     "  --dry-run                     two training steps, one validation step, a checkpoint; leaves nothing behind\n"
     "  --print-config                print all keys with their values and help\n";
 

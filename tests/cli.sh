@@ -67,6 +67,10 @@ prints '--version' 'ttrain 0.' --version
 prints '--help' 'usage: ttrain CONFIG.yaml' --help
 for command in train eval predict decode bench prepare list; do
     prints "$command --help" "usage: ttrain" $command --help
+    for flag in $(grep -oE -- '--[a-z-]+' out | sort -u); do
+        sed 's/\\-/-/g' "$tree/docs/ttrain.1" | grep -qF -- "$flag"
+        verdict "docs/ttrain.1 has $command $flag" $?
+    done
 done
 
 # ---- configs
