@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 verdict() { if [ "$2" = 0 ]; then passed=$((passed + 1)); echo "ok   $1"; else failed=$((failed + 1)); echo "FAIL $1"; fi; }
-run() { timeout 60 "$TTRAIN" "$@" >out 2>err; }
+run() { timeout 300 "$TTRAIN" "$@" >out 2>err; }
 # name, expected exit code, text that the first line of stderr must hold, arguments
 exits() {
     run "${@:4}"
