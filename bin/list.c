@@ -69,14 +69,24 @@ static void ops(bool options)
         show(tt_unary_name((TtUnaryKind)i), tt_unary_help((TtUnaryKind)i), NULL, options);
 }
 
-/* What models are made of (models/nn.h): ops together with their parameters. */
+/* What models are made of: ops together with their parameters. tests/cli.sh checks that all of models/nn.h are here. */
+static const struct {
+    const char *name, *help;
+} all_layers[] = {
+    {"conv2d", "torch.nn.Conv2d: weight (out, in/groups, kh, kw), bias (out)"},
+    {"conv1d", "torch.nn.Conv1d on (N,T,C): weight (out, in/groups, kernel), bias (out)"},
+    {"conv_transpose1d", "torch.nn.ConvTranspose1d on (N,T,C): weight (in, out/groups, kernel), bias (out)"},
+    {"batch_norm", "torch.nn.BatchNorm2d: weight, bias, running_mean, running_var, num_batches_tracked"},
+    {"group_norm", "torch.nn.GroupNorm of (N,...,C): weight (C), bias (C)"},
+    {"layer_norm", "torch.nn.LayerNorm over the last axis: weight (C), bias (C)"},
+    {"prelu", "torch.nn.PReLU: weight (1) or (C)"},
+    {"linear", "torch.nn.Linear on the last axis: weight (out, in), bias (out)"},
+    {"global_avg_pool", "torch.nn.AdaptiveAvgPool2d(1) and flatten"},
+};
+
 static void layers(bool options)
 {
-    show("conv2d", "torch.nn.Conv2d: weight (out, in/groups, kh, kw), bias (out)", NULL, options);
-    show("batch_norm", "torch.nn.BatchNorm2d: weight, bias, running_mean, running_var, num_batches_tracked", NULL,
-         options);
-    show("linear", "torch.nn.Linear: weight (out, in), bias (out)", NULL, options);
-    show("global_avg_pool", "torch.nn.AdaptiveAvgPool2d(1) and flatten", NULL, options);
+    for (int i = 0; i < TT_COUNT(all_layers); i++) show(all_layers[i].name, all_layers[i].help, NULL, options);
 }
 
 static const struct {
