@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bin/ttrain.c - find the command and run it. `ttrain CONFIG.yaml ...` trains. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,27 +61,46 @@ static int refuse_command(const char *word)
     return TT_ECONFIG;
 }
 
+/* A scheduler may start us with closed streams; the first files we opened would then get what is printed. */
+static void open_standard_streams(void)
+{
+    int fd;
+    do fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO) close(fd);
+}
+
+/* Results that stdout did not take are an error. */
+static int end(int code)
+{
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (!lost || code != 0) return code;
+    fprintf(stderr, "ttrain: cannot write to stdout: %s\n", strerror(errno));
+    return TT_EINTERNAL;
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_streams();
     if (argc < 2) {
         print_usage(stderr);
         return TT_ECONFIG;
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("ttrain " TT_VERSION);
-        return 0;
+        return end(0);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_usage(stdout);
-        return 0;
+        return end(0);
     }
     signal(SIGXFSZ, SIG_IGN); /* a file over `ulimit -f` is then an error of write(), reported and cleaned up after */
     for (int i = 0; i < TT_COUNT(commands); i++) {
         if (strcmp(argv[1], commands[i].name) != 0) continue;
         if (commands[i].computes) set_wait_policy(argv);
-        return commands[i].run(argc - 1, argv + 1);
+        return end(commands[i].run(argc - 1, argv + 1));
     }
     if (unknown_command(argv[1])) return refuse_command(argv[1]);
     set_wait_policy(argv);
-    return tt_cmd_train(argc, argv);
+    return end(tt_cmd_train(argc, argv));
 }

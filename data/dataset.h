@@ -24,16 +24,16 @@ enum { TT_PART_X, TT_PART_EXTRA, TT_PART_TARGET, TT_PARTS };
 
 /* What one read gives. A worker keeps one and reuses its buffers. */
 typedef struct TtSample {
-    TtImage image;      /* sets of pictures */
-    TtAudio audio;      /* sets of sound: what the transforms work on */
-    TtAudio reference;  /* sound that no transform touches: the sources of a mixture, the samples behind features */
-    int64_t *tokens;    /* classes in order: of a text, or of the samples of a waveform; buffer reused */
+    TtImage image;     /* sets of pictures */
+    TtAudio audio;     /* sets of sound: what the transforms work on */
+    TtAudio reference; /* sound that no transform touches: the sources of a mixture, the samples behind features */
+    int64_t *tokens;   /* classes in order: of a text, or of the samples of a waveform; buffer reused */
     int64_t n_tokens;
     size_t tokens_capacity;
     TtPart parts[TT_PARTS]; /* sound: made by `assemble` after the transforms; data NULL where there is none */
-    int64_t label;   /* class index, or -1 when the set has none */
-    char name[1024]; /* the file (and member or row) it came from, for messages and bad_samples.tsv */
-    uint8_t *bytes;  /* the encoded file; buffer reused */
+    int64_t label;          /* class index, or -1 when the set has none */
+    char name[1024];        /* the file (and member or row) it came from, for messages and bad_samples.tsv */
+    uint8_t *bytes;         /* the encoded file; buffer reused */
     size_t bytes_size, bytes_capacity;
 } TtSample;
 void tt_sample_free(TtSample *s);
@@ -67,7 +67,7 @@ typedef struct TtDatasetDef {
 
 /* What a data set must know of the job it is read for. Set by the session once the set is open. */
 typedef struct TtDatasetJob {
-    bool training; /* random offsets; else the start */
+    bool training;                 /* random offsets; else the start */
     int hop, kernel_size, classes; /* vocoders: of the model */
 } TtDatasetJob;
 

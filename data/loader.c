@@ -95,7 +95,8 @@ TtStatus tt_loader_open(const TtLoaderOptions *o, TtLoader **out)
     *out = NULL;
     TT_TRY(check_options(o));
     TtLoader *l = tt_realloc(NULL, sizeof *l);
-    *l = (TtLoader){.o = *o};
+    *l = (TtLoader){.o = *o, .chain = *o->transforms};
+    l->o.transforms = &l->chain;
     if (l->o.world < 1) l->o.world = 1;
     if (l->o.pad_multiple < 1) l->o.pad_multiple = 1;
     if (!(l->o.stall_seconds > 0)) l->o.stall_seconds = 60;
@@ -159,17 +160,35 @@ static void free_batches(TtLoader *l)
     }
 }
 
-void tt_loader_close(TtLoader *l)
+/* Wait for the workers, some seconds at most: one that hangs in a read must not keep a run from ending. */
+static bool join_workers(TtLoader *l)
 {
-    if (!l) return;
+    enum { PATIENCE = 5 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE;
+    for (int i = 0; i < l->n_workers; i++) {
+        Worker *w = &l->workers[i];
+        if (pthread_timedjoin_np(w->thread, NULL, &until) == 0) continue;
+        char name[1024];
+        l->o.dataset->def->describe(l->o.dataset, atomic_load(&w->index), name, sizeof name);
+        tt_warn("%s: a reader hangs in it and is left behind", name);
+        return false;
+    }
+    return true;
+}
+
+bool tt_loader_close(TtLoader *l)
+{
+    if (!l) return true;
     pthread_mutex_lock(&l->lock);
     l->stop = true;
     drop_queue(l);
     pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
+    if (!join_workers(l)) return false;
     for (int i = 0; i < l->n_workers; i++) {
         Worker *w = &l->workers[i];
-        pthread_join(w->thread, NULL);
         tt_sample_free(&w->sample);
         tt_transform_scratch_free(&w->scratch);
         free(w->bad);
@@ -182,6 +201,7 @@ void tt_loader_close(TtLoader *l)
     pthread_cond_destroy(&l->sized);
     pthread_cond_destroy(&l->ready);
     free(l);
+    return true;
 }
 
 /* ---- seeking */

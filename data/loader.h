@@ -31,8 +31,8 @@ typedef struct TtBatch {
                             (N,L,...), filled up with zeros; else data == NULL */
     TtTensor extra;      /* sound: TT_PART_EXTRA where the set has one; else data == NULL */
     int64_t *lengths[TT_PARTS]; /* sound: n each, the first axis of every sample's parts before they were filled up */
-    int64_t *indices;    /* n: which sample of the dataset */
-    double wait;         /* seconds tt_loader_next waited for it */
+    int64_t *indices;           /* n: which sample of the dataset */
+    double wait;                /* seconds tt_loader_next waited for it */
 } TtBatch;
 
 typedef struct TtLoaderOptions {
@@ -46,16 +46,16 @@ typedef struct TtLoaderOptions {
      * has the same number of steps. world 0 or 1: all. */
     int rank, world;
     bool drop_last;
-    int num_workers;              /* 1 or more; use tt_loader_auto_workers for `auto` */
-    int prefetch_factor;          /* batches ready or in work, per worker (at least 1); large ones are also bounded
+    int num_workers;     /* 1 or more; use tt_loader_auto_workers for `auto` */
+    int prefetch_factor; /* batches ready or in work, per worker (at least 1); large ones are also bounded
                                      by memory: 2 GiB, but two batches in any case */
-    bool stop_at_end;             /* do not prefetch beyond the epoch's end until the next epoch is asked for
+    bool stop_at_end;    /* do not prefetch beyond the epoch's end until the next epoch is asked for
                                      (validation, which would throw it away or let it lie in memory) */
-    bool skip_errors;             /* on_error: skip */
-    bool drop_bad;                /* with skip: a bad sample leaves its batch smaller (validation, predict), even empty */
-    bool (*stop)(void);           /* asked several times a second while waiting: true makes tt_loader_next return
+    bool skip_errors;    /* on_error: skip */
+    bool drop_bad;       /* with skip: a bad sample leaves its batch smaller (validation, predict), even empty */
+    bool (*stop)(void);  /* asked several times a second while waiting: true makes tt_loader_next return
                                      TT_ESTOPPED; NULL: never */
-    int64_t max_errors;           /* with skip: the run fails on one more; negative: no bound */
+    int64_t max_errors;  /* with skip: the run fails on one more; negative: no bound */
     const char *bad_samples_path; /* bad_samples.tsv to append to, or NULL. Samples that it lists already (from before
                                      a resume) count as met and are not written again. */
     double stall_seconds;         /* watchdog: warn, naming the file, when one sample takes longer; 0 means 60 */
@@ -79,7 +79,9 @@ int64_t tt_loader_errors(const TtLoader *l); /* samples skipped so far, each sam
 /* Wake a waiting tt_loader_next, which then returns TT_ESTOPPED (from a signal's flag watcher, not from a signal
  * handler). When none waits the next call returns it. No batch is lost: the call after that goes on. */
 void tt_loader_interrupt(TtLoader *l);
-void tt_loader_close(TtLoader *l); /* joins all workers; batches still held become invalid; NULL is fine */
+/* Joins all workers; batches still held become invalid; NULL is fine. False: a worker hangs in a read (a dead network
+ * mount) and is left behind, for the process's end to take; data set, sampler and transforms must then stay. */
+bool tt_loader_close(TtLoader *l);
 
 /* CPUs this process may use: sched_getaffinity bounded by the cgroup's quota (v1 and v2), at least 1. */
 int tt_cpu_count(void);

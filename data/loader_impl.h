@@ -48,7 +48,7 @@ typedef struct Batch {
     atomic_bool cancelled; /* no longer wanted; the last worker to leave recycles it */
     int h, w;
     size_t x_capacity, targets_capacity, extra_capacity; /* bytes */
-    Stored *stored;        /* sound: one a slot */
+    Stored *stored;                                      /* sound: one a slot */
     BadSlot *bad;
     int n_bad, bad_room;
     int failed; /* the first slot that failed; n when none */
@@ -73,7 +73,8 @@ typedef struct Worker {
 
 struct TtLoader {
     TtLoaderOptions o;
-    int64_t total, steps; /* samples and batches in an epoch */
+    TtTransformChain chain; /* a copy of its own: o.transforms */
+    int64_t total, steps;   /* samples and batches in an epoch */
     bool sound;
     int depth;            /* batches that may be queued */
     int run;              /* slots a worker takes at a time */

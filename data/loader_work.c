@@ -371,10 +371,11 @@ static TtStatus longest(const TtLoader *l, const Batch *b, int k, int64_t *out)
         if (same) continue;
         char name[1024], was[TT_SHAPE_TEXT], now[TT_SHAPE_TEXT];
         l->o.dataset->def->describe(l->o.dataset, b->pub.indices[i], name, sizeof name);
-        return TT_FAIL(TT_EDATA,
-                       "%s: is of %s (frames and channels) after the transforms, but its batch begins with %s; all clips "
-                       "of a batch must agree",
-                       name, tt_shape_text(&p->shape, now), tt_shape_text(&first->shape, was));
+        return TT_FAIL(
+            TT_EDATA,
+            "%s: is of %s (frames and channels) after the transforms, but its batch begins with %s; all clips "
+            "of a batch must agree",
+            name, tt_shape_text(&p->shape, now), tt_shape_text(&first->shape, was));
     }
     return TT_OK;
 }

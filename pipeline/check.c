@@ -33,9 +33,8 @@ static TtStatus predict_memory(TtSession *s, Memory *m)
     m->optimizer = (double)p->grads_bytes * (states + (c->trainer.grad_accum_steps > 1)) +
                    (isnan(c->trainer.ema_decay) ? 0 : (double)p->values_bytes);
     m->activations = (double)train + (double)val; /* both programs stay */
-    m->batches =
-        (double)batch * (double)tt_shape_count(&s->train_shape.x) * sizeof(float) *
-        (double)(c->data.prefetch_factor * s->num_workers + 1);
+    m->batches = (double)batch * (double)tt_shape_count(&s->train_shape.x) * sizeof(float) *
+                 (double)(c->data.prefetch_factor * s->num_workers + 1);
     m->total = m->parameters + m->optimizer + m->activations + m->batches + 60e6; /* the program itself, and decoders */
     if (c->checkpoint.async) m->total += (double)p->values_bytes + m->optimizer;
     return TT_OK;

@@ -52,8 +52,9 @@ static const TtOption data_options[] = {
     {"val_batch_size", TT_OPT_INT, AT(val_batch_size), "null", RANGE_OR_NULL(1, 1 << 24),
      .help = "samples of a validation batch over all ranks; null: global_batch_size"},
     {"pad_multiple", TT_OPT_INT, AT(pad_multiple), "1", RANGE(1, 1 << 20),
-     .help = "sound: fill batches up to a multiple of this many frames, so that fewer lengths need a plan of their own; "
-             "1 is PyTorch's padding"},
+     .help =
+         "sound: fill batches up to a multiple of this many frames, so that fewer lengths need a plan of their own; "
+         "1 is PyTorch's padding"},
     {"stall_timeout", TT_OPT_FLOAT, AT(stall_timeout), "60.0", ABOVE(0),
      .help = "seconds after which a sample that is still being read is reported"},
     {0}};

@@ -3,22 +3,44 @@
 #include "pipeline/evaluate.h"
 
 #include <math.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pipeline/checkpoint.h"
+#include "pipeline/state.h"
 #include "pipeline/weights.h"
 
-/* The best checkpoint's, else the last one's; of two kinds of weights those that were validated. */
+/* The best checkpoint, else the last one; of two kinds of weights those that were validated. */
 static const char *find_weights(TtSession *s)
 {
     static const char *const links[] = {"best", "last"}, *const files[] = {TT_CHECKPOINT_EMA, TT_CHECKPOINT_MODEL};
-    for (int i = 0; i < TT_COUNT(links); i++)
+    for (int i = 0; i < TT_COUNT(links); i++) {
+        const char *dir = tt_arena_printf(&s->arena, "%s/checkpoints/%s", s->config->output_dir, links[i]);
+        struct stat st;
+        if (lstat(dir, &st) == 0 && stat(dir, &st) != 0) tt_warn("%s leads nowhere", dir);
         for (int k = 0; k < TT_COUNT(files); k++) {
-            const char *path =
-                tt_arena_printf(&s->arena, "%s/checkpoints/%s/%s", s->config->output_dir, links[i], files[k]);
+            const char *path = tt_arena_printf(&s->arena, "%s/%s", dir, files[k]);
             if (access(path, F_OK) == 0) return path;
         }
+    }
     return NULL;
+}
+
+/* Weights out of a checkpoint are as it was written, and the data has the classes that it was trained on. */
+static TtStatus check_checkpoint(TtSession *s, const char *weights)
+{
+    const char *slash = strrchr(weights, '/');
+    const char *dir = slash ? tt_arena_printf(&s->arena, "%.*s", (int)(slash - weights), weights) : ".";
+    if (access(tt_arena_printf(&s->arena, "%s/MANIFEST.json", dir), F_OK) != 0) return TT_OK;
+    TT_TRY(tt_checkpoint_verify(dir));
+    json_t *state;
+    TT_TRY(tt_checkpoint_read_state(dir, &state));
+    int n;
+    const char *const *names = tt_session_classes(s, &n);
+    TtStatus st = tt_state_same_classes(state, names, n, s->train ? "data.train" : "data.val");
+    json_decref(state);
+    return st;
 }
 
 TtStatus tt_load_run_weights(TtSession *s, const char *weights)
@@ -27,6 +49,7 @@ TtStatus tt_load_run_weights(TtSession *s, const char *weights)
     if (!weights)
         return TT_FAIL(TT_ECHECKPOINT, "%s/checkpoints holds no model: train first, or give --weights FILE",
                        s->config->output_dir);
+    TT_TRY(check_checkpoint(s, weights));
     return tt_weights_load(tt_net_params(s->net), weights, NULL);
 }
 

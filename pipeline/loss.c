@@ -31,7 +31,7 @@ static const TtOption cross_entropy_options[] = {
     {"label_smoothing", TT_OPT_FLOAT, offsetof(CrossEntropy, label_smoothing), .def = "0.0", .flags = TT_OPT_RANGED,
      .min = 0, .max = 1, .help = "part of the target spread evenly over all classes"},
     {"ignore_index", TT_OPT_INT, offsetof(CrossEntropy, ignore_index), .def = "-100",
-     .help = "label that counts for nothing"},
+     .help = "a class that counts for nothing (the default is none)"},
     {"weight", TT_OPT_FLOATS, offsetof(CrossEntropy, weight), .def = "null", .flags = TT_OPT_NULL | TT_OPT_RANGED,
      .min = 0, .max = 1e30, .help = "weight of each class"},
     {0},
@@ -154,7 +154,8 @@ static TtStatus bce_check(void *options, const TtNode *node, int64_t classes)
 
 static void bce_emit(TtGraph *g, const void *options, const TtLossInput *in, TtVal out[2])
 {
-    tt_bce_with_logits(g, in->logits, in->target, class_constant(g, &((const Bce *)options)->pos_weight), in->scale, out);
+    tt_bce_with_logits(g, in->logits, in->target, class_constant(g, &((const Bce *)options)->pos_weight), in->scale,
+                       out);
 }
 
 const TtLossDef tt_loss_bce_with_logits = {

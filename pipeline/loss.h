@@ -13,8 +13,8 @@
 typedef struct TtLoss TtLoss;
 
 typedef struct TtLossInput {
-    TtVal logits; /* the model's output: (N,C), sound (N,T,C) */
-    TtVal target; /* labels (N) int64 or rows (N,C); sound: what the data set gives, (N,L,...) */
+    TtVal logits;                  /* the model's output: (N,C), sound (N,T,C) */
+    TtVal target;                  /* labels (N) int64 or rows (N,C); sound: what the data set gives, (N,L,...) */
     TtVal lengths, target_lengths; /* (N) int64, for losses that take them; else TT_NONE */
     TtVal scale;                   /* scalar */
 } TtLossInput;

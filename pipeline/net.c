@@ -217,9 +217,7 @@ static TtStatus make_rows(TtNet *n, const int64_t *labels, int count)
 
 static Key key_of(const TtNet *n, bool training, const TtNetInput *in)
 {
-    Key k = {.n = in->n,
-             .training = training,
-             .shape = {.x = tt_shape_without_batch(&in->x.shape)}};
+    Key k = {.n = in->n, .training = training, .shape = {.x = tt_shape_without_batch(&in->x.shape)}};
     if (in->extra.data) k.shape.extra = tt_shape_without_batch(&in->extra.shape);
     if (n->o.loss && is_sound(n)) {
         k.shape.target = tt_shape_without_batch(&in->targets.shape), k.shape.target_dtype = in->targets.dtype;

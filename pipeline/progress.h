@@ -16,7 +16,7 @@ typedef struct TtProgressLine {
     int64_t step, steps;    /* done, of how many: this epoch's steps or this validation's batches */
     double loss, mean_loss; /* of the step, and of the epoch so far */
     const char *extra;      /* such as "acc1 0.912"; may be NULL */
-    const char *samples; /* what is counted: "img" */
+    const char *samples;    /* what is counted: "img" */
     double lr, samples_per_second, step_seconds, data_seconds, grad_norm;
     double memory; /* bytes resident */
     double eta;    /* seconds to the end of the run */

@@ -13,6 +13,7 @@
 
 #include "pipeline/json.h"
 #include "pipeline/pickle.h"
+#include "tensor/file.h"
 
 enum {
     MAX_PICKLE = 32 << 20, /* a state dict takes about 200 bytes a tensor */
@@ -411,15 +412,13 @@ static TtStatus legacy_parse(TtStateDict *d, const char *head, size_t n, uint64_
 static TtStatus legacy_load(TtStateDict *d)
 {
     Legacy *l = d->file;
-    struct stat st;
-    l->fd = open(d->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (l->fd < 0) return BAD("%s: cannot open: %s", d->path, strerror(errno));
-    if (fstat(l->fd, &st) != 0 || !S_ISREG(st.st_mode)) return BAD("%s: is not a regular file", d->path);
+    uint64_t size;
+    TT_TRY(tt_file_open_as(d->path, TT_ECHECKPOINT, &l->fd, &size));
     char *head;
-    size_t n = (size_t)TT_MIN(st.st_size, (off_t)MAX_PICKLE);
+    size_t n = (size_t)TT_MIN(size, (uint64_t)MAX_PICKLE);
     TT_TRY(tt_alloc((void **)&head, n));
     TtStatus status = tt_state_pread(d->path, l->fd, 0, head, n);
-    if (status == TT_OK) status = legacy_parse(d, head, n, (uint64_t)st.st_size);
+    if (status == TT_OK) status = legacy_parse(d, head, n, size);
     tt_free(head);
     return status;
 }

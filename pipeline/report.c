@@ -48,11 +48,10 @@ static void print_start(TtTrainer *t, bool resumed)
                      t->config->trainer.precision == TT_PRECISION_BF16 ? "bf16" : "fp32", s->threads, tt_cpu_isa(),
                      s->num_workers);
     char text[TT_SAMPLE_TEXT];
-    tt_console_print(c, "train: %lld %s in %lld steps an epoch of %lld; val: %lld",
-                     (long long)tt_sampler_count(s->train_sampler),
-                     tt_session_sample_text(s->train, &s->train_shape, text), (long long)s->steps_per_epoch,
-                     (long long)t->config->data.global_batch_size,
-                     (long long)(s->val ? tt_sampler_count(s->val_sampler) : 0));
+    tt_console_print(
+        c, "train: %lld %s in %lld steps an epoch of %lld; val: %lld", (long long)tt_sampler_count(s->train_sampler),
+        tt_session_sample_text(s->train, &s->train_shape, text), (long long)s->steps_per_epoch,
+        (long long)t->config->data.global_batch_size, (long long)(s->val ? tt_sampler_count(s->val_sampler) : 0));
     if (resumed)
         tt_console_print(c, "resumed at step %lld of %lld (epoch %lld)", (long long)t->step, (long long)s->total_steps,
                          (long long)(t->step / s->steps_per_epoch));
@@ -274,9 +273,8 @@ void tt_report_validation(TtTrainer *t, TtValidation *v)
     v->task->text(v, metrics, sizeof metrics);
     tt_console_clear(r->console);
     tt_console_print(r->console, "val   %lld step %lld  loss %.4f  %s%s%lld samples in %.1f s%s",
-                     (long long)((t->step - 1) / t->session.steps_per_epoch), (long long)t->step, v->loss,
-                     metrics, *metrics ? "  " : "", (long long)v->samples, v->seconds,
-                     t->ema ? "  (moving average)" : "");
+                     (long long)((t->step - 1) / t->session.steps_per_epoch), (long long)t->step, v->loss, metrics,
+                     *metrics ? "  " : "", (long long)v->samples, v->seconds, t->ema ? "  (moving average)" : "");
     draw_or_keep(t, v);
 }
 
@@ -313,8 +311,8 @@ void tt_report_close(TtTrainer *t, TtStatus status)
     if (r->console && status == TT_OK && t->step >= t->first_step) {
         if (!isnan(t->best))
             tt_console_print(r->console, "done: %lld steps in %s; best %s %.6g at step %lld; %s", (long long)t->step,
-                             tt_duration_format(tt_now() - t->started, duration), t->session.monitor,
-                             t->best, (long long)t->best_step, t->run_dir);
+                             tt_duration_format(tt_now() - t->started, duration), t->session.monitor, t->best,
+                             (long long)t->best_step, t->run_dir);
         else
             tt_console_print(r->console, "done: %lld steps in %s; %s", (long long)t->step,
                              tt_duration_format(tt_now() - t->started, duration), t->run_dir);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "pipeline/json.h"
+#include "tensor/file.h"
 
 /* jansson takes some hundred bytes for each value; no header of a real file has a tenth of this. */
 enum { MAX_VALUES = 1000 * 1000 };
@@ -176,8 +177,9 @@ static TtStatus read_file(TtStateDict *d, int fd)
 TtStatus tt_safetensors_open(const char *path, TtStateDict **out)
 {
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) return TT_FAIL(TT_ECHECKPOINT, "%s: cannot open: %s", path, strerror(errno));
+    int fd;
+    uint64_t size;
+    TT_TRY(tt_file_open_as(path, TT_ECHECKPOINT, &fd, &size));
     TtStateDict *d = tt_state_new(path);
     d->fetch = fetch, d->close = close_file;
     d->file = tt_arena_copy(&d->arena, &fd, sizeof fd);

@@ -19,15 +19,17 @@ typedef struct Constant {
     double factor;
     int64_t total_iters;
 } Constant;
-static const TtOption constant_options[] = {
-    {"factor", TT_OPT_FLOAT, offsetof(Constant, factor), "0.3333333333333333", .flags = TT_OPT_RANGED, .min = 0,
-     .max = 1, .help = "factor on the rate until total_iters"},
-    {"total_iters", TT_OPT_INT, offsetof(Constant, total_iters), "5", COUNT(0), .help = "units with the factor"},
-    {0}};
+static const TtOption constant_options[] = {{"factor", TT_OPT_FLOAT, offsetof(Constant, factor), "0.3333333333333333",
+                                             .flags = TT_OPT_RANGED, .min = 0, .max = 1,
+                                             .help = "factor on the rate until total_iters"},
+                                            {"total_iters", TT_OPT_INT, offsetof(Constant, total_iters), "5", COUNT(0),
+                                             .help = "units with the factor; 0: all, as in torch"},
+                                            {0}};
 static double constant_lr(const void *options, const TtSchedulePoint *p)
 {
     const Constant *o = options;
-    return p->base_lr * (p->t < (double)o->total_iters ? o->factor : 1);
+    /* torch takes the factor back at t == total_iters and never looks again, so with 0 it stays. */
+    return p->base_lr * (p->t < (double)o->total_iters || o->total_iters == 0 ? o->factor : 1);
 }
 static const TtSchedulerDef schedule_constant = {.name = "constant",
                                                  .help =

@@ -36,8 +36,8 @@ static TtStatus check_metrics(TtSession *s)
     const TtConfig *c = s->config;
     const TtNode *at = tt_config_node(c, "checkpoint.monitor", NULL);
     s->monitor = strcmp(c->checkpoint.monitor, "auto") == 0 ? s->task->monitor : c->checkpoint.monitor;
-    s->less_is_better = c->checkpoint.mode == TT_MODE_AUTO ? tt_metric_less_is_better(s->monitor)
-                                                           : c->checkpoint.mode == TT_MODE_MIN;
+    s->less_is_better =
+        c->checkpoint.mode == TT_MODE_AUTO ? tt_metric_less_is_better(s->monitor) : c->checkpoint.mode == TT_MODE_MIN;
     if (!tt_session_has_val(c)) return TT_OK;
     TT_TRY(tt_task_check_metric(s->task, s->monitor, at, "checkpoint.monitor"));
     const char *watched = tt_scheduler_monitor(s->scheduler);
@@ -142,7 +142,8 @@ static TtStatus open_sampler(const TtSession *s, const TtDataset *d, bool train,
         o.folds = (int)c->data.folds, o.fold = (int)c->data.fold, o.holdout = !train;
     if (train) {
         o.fraction = c->data.fraction;
-        o.class_weights = c->data.class_weights.v, o.n_class_weights = c->data.class_weights.n;
+        o.class_weights = c->data.class_weights.n ? c->data.class_weights.v : NULL,
+        o.n_class_weights = c->data.class_weights.n;
         switch (c->data.sampler) {
         case TT_SAMPLE_RANDOM: o.kind = TT_SAMPLER_RANDOM; break;
         case TT_SAMPLE_WEIGHTED: o.kind = TT_SAMPLER_WEIGHTED; break;
@@ -274,8 +275,8 @@ TtStatus tt_session_open_net(TtSession *s)
 
 void tt_session_close(TtSession *s)
 {
-    tt_loader_close(s->train_loader);
-    tt_loader_close(s->val_loader);
+    bool train_closed = tt_loader_close(s->train_loader), val_closed = tt_loader_close(s->val_loader);
+    if (!train_closed || !val_closed) return; /* a hanging reader still uses the rest */
     tt_sampler_close(s->train_sampler);
     tt_sampler_close(s->val_sampler);
     tt_dataset_close(s->train);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "pipeline/json.h"
+#include "pipeline/state.h"
 #include "pipeline/trainer_impl.h"
 #include "pipeline/weights.h"
 #include "tensor/fs.h"
@@ -245,12 +246,10 @@ static TtStatus take_state(TtTrainer *t, const char *path, const json_t *o)
     return tt_scheduler_restore(t->session.scheduler, json_object_get(o, "scheduler"));
 }
 
-/* A class folder added or lost would shift the labels in silence. */
-static TtStatus compare_classes(const TtTrainer *t, const json_t *state)
+TtStatus tt_state_same_classes(const json_t *state, const char *const *names, int n, const char *what)
 {
     const json_t *list = json_object_get(state, "classes");
-    int n, saved = (int)json_array_size(list);
-    const char *const *names = tt_session_classes(&t->session, &n);
+    int saved = (int)json_array_size(list);
     if (!names || saved == 0) return TT_OK;
     TtArena a = {0};
     const char **was = TT_NEWN(&a, const char *, saved);
@@ -258,9 +257,16 @@ static TtStatus compare_classes(const TtTrainer *t, const json_t *state)
         const char *name = json_string_value(json_array_get(list, (size_t)i));
         was[i] = name ? name : "";
     }
-    TtStatus s = tt_class_names_same(was, saved, "the checkpoint", names, n, "data.train");
+    TtStatus s = tt_class_names_same(was, saved, "the checkpoint", names, n, what);
     tt_arena_free(&a);
     return s;
+}
+
+static TtStatus compare_classes(const TtTrainer *t, const json_t *state)
+{
+    int n;
+    const char *const *names = tt_session_classes(&t->session, &n);
+    return tt_state_same_classes(state, names, n, "data.train");
 }
 
 static void report_drift(const TtTrainer *t, const json_t *state)
@@ -286,8 +292,12 @@ TtStatus tt_trainer_save(TtTrainer *t, bool has_metric, double metric)
     TtArena a = {0};
     Lists l = list_tensors(t, &a);
     json_t *state = make_state(t);
-    TtCheckpointSave save = {
-        .step = t->step, .has_metric = has_metric, .metric = metric, .parts = l.parts, .part_count = l.n, .state = state};
+    TtCheckpointSave save = {.step = t->step,
+                             .has_metric = has_metric,
+                             .metric = metric,
+                             .parts = l.parts,
+                             .part_count = l.n,
+                             .state = state};
     TtStatus s = tt_checkpoints_save(t->checkpoints, &save);
     json_decref(state);
     tt_arena_free(&a);

@@ -12,6 +12,7 @@
 #include "pipeline/json.h"
 #include "pipeline/pth.h"
 #include "pipeline/safetensors.h"
+#include "tensor/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are used as files store them");
 
@@ -315,8 +316,9 @@ TtStatus tt_state_open(const char *path, TtStateDict **out)
 {
     *out = NULL;
     unsigned char head[64] = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) return TT_FAIL(TT_ECHECKPOINT, "%s: cannot open weights: %s", path, strerror(errno));
+    int fd;
+    uint64_t size;
+    TT_TRY(tt_file_open_as(path, TT_ECHECKPOINT, &fd, &size));
     ssize_t n = pread(fd, head, sizeof head - 1, 0);
     int error = errno;
     close(fd);

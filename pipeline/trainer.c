@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipeline/trainer.c - the loop: steps, validation, checkpoints, and every way to stop. */
+#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "tensor/fs.h"
 #include "pipeline/signals.h"
 #include "pipeline/trainer_impl.h"
 
 /* ---- validation and what follows from it */
+
+static bool asked_to_stop(void)
+{
+    return tt_signals_stop() != TT_OK;
+}
 
 static TtStatus stop_reason(const TtTrainer *t);
 
@@ -163,6 +169,7 @@ static TtStatus loop(TtTrainer *t)
     int64_t total = s->total_steps, per_epoch = s->steps_per_epoch;
     if (t->step < total) TT_TRY(tt_loader_seek(s->train_loader, t->step / per_epoch, t->step % per_epoch));
     bool end = false;
+    if (asked_to_stop()) return save_and_stop(t, NAN);  /* while things were being opened */
     if (validation_due(t)) TT_TRY(after_step(t, &end)); /* it was stopped in the middle */
     while (t->step < total && !end) {
         TtBatch *b;
@@ -201,19 +208,18 @@ TtStatus tt_trainer_allocate(TtTrainer *t)
     return tt_optimizer_allocate(t->optimizer, tt_scheduler_momentum(t->session.scheduler, &start, &momentum));
 }
 
-/* What an earlier run left is removed only when the data is there to begin anew. */
+/* What an earlier run left is removed only when data and weights are there to begin anew, and only from a folder that is a
+ * run's: output_dir may be any folder. */
 static TtStatus remove_earlier(TtTrainer *t)
 {
+    if (!tt_fs_exists(tt_arena_printf(&t->arena, "%s/status.json", t->run_dir)) &&
+        !tt_fs_exists(tt_arena_printf(&t->arena, "%s/checkpoints", t->run_dir)))
+        return TT_OK;
     static const char *const ours[] = {
         "checkpoints", "tb",          "plots",    "metrics.jsonl", "summary.csv",         "bad_samples.tsv",
         "train.log",   "status.json", "env.json", "config.yaml",   "config.resolved.yaml"};
     for (int i = 0; i < TT_COUNT(ours); i++) TT_TRY(tt_fs_remove_tree(t->run_dir, ours[i]));
     return TT_OK;
-}
-
-static bool asked_to_stop(void)
-{
-    return tt_signals_stop() != TT_OK;
 }
 
 static TtStatus open_run(TtTrainer *t, const TtTrainerOptions *o, bool *complete)
@@ -222,11 +228,14 @@ static TtStatus open_run(TtTrainer *t, const TtTrainerOptions *o, bool *complete
     s->bad_samples_path = tt_arena_printf(&t->arena, "%s/bad_samples.tsv", t->run_dir);
     s->stop = asked_to_stop;
     TT_TRY(tt_session_open_data(s, TT_SESSION_TRAIN | TT_SESSION_VAL));
-    if (o->overwrite) TT_TRY(remove_earlier(t));
+    if (o->overwrite) {
+        TT_TRY(tt_session_open_net(s));
+        TT_TRY(remove_earlier(t));
+    }
     if (o->dry_run) s->total_steps = TT_MIN(s->total_steps, (int64_t)2), t->dry_run = true;
     TT_TRY(tt_session_open_loaders(s));
     TT_TRY(tt_loader_seek(s->train_loader, 0, 0)); /* workers decode while the network is being built */
-    TT_TRY(tt_session_open_net(s));
+    if (!s->net) TT_TRY(tt_session_open_net(s));
     TT_TRY(tt_trainer_allocate(t));
     bool resumed = false;
     TT_TRY(tt_trainer_restore(t, o->resume, &resumed));
@@ -253,7 +262,10 @@ static TtStatus open_directory(TtTrainer *t, const TtTrainerOptions *o, TtFsLock
     const char *resume = o->resume ? o->resume : t->config->resume;
     if (strcmp(resume, "must") == 0 && !tt_fs_exists(t->run_dir))
         return TT_FAIL(TT_ECHECKPOINT, "%s: does not exist, and resume is `must`", t->run_dir);
-    TT_TRY(tt_fs_mkdirs(t->run_dir));
+    if (tt_fs_mkdirs(t->run_dir) != TT_OK) /* output_dir is at fault */
+        return TT_FAIL(TT_ECONFIG, "output_dir: %s", tt_error_message());
+    if (access(t->run_dir, W_OK) != 0)
+        return TT_FAIL(TT_ECONFIG, "output_dir: %s: cannot be written to: %s", t->run_dir, strerror(errno));
     TT_TRY(tt_fs_lock(lock, tt_arena_printf(&t->arena, "%s/.lock", t->run_dir)));
     return tt_fs_remove_temps(t->run_dir);
 }
@@ -279,11 +291,11 @@ TtStatus tt_train(const TtConfig *c, const TtTrainerOptions *o)
     TtTrainer t = {.config = c, .best = NAN, .last_val_step = -1, .started = tt_now()};
     t.run_dir = o->run_dir ? o->run_dir : c->output_dir;
     TtFsLock lock = {0};
+    tt_signals_install();
     /* A config that is refused costs nothing: no directory is made, no earlier run is overwritten. */
     TtStatus s = tt_session_parse(c, &t.session);
     if (s == TT_OK) s = open_directory(&t, o, &lock);
     bool complete = false;
-    tt_signals_install();
     if (s == TT_OK) s = open_run(&t, o, &complete);
     if (s == TT_OK && complete) {
         if (!o->dry_run) print_complete(&t);

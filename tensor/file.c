@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TtStatus tt_file_open(const char *path, int *fd, uint64_t *size)
+TtStatus tt_file_open_as(const char *path, TtStatus code, int *fd, uint64_t *size)
 {
     /* O_NONBLOCK: opening a named pipe would wait for its writer. */
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (*fd < 0) return TT_FAIL(TT_EDATA, "%s: cannot open: %s", path, strerror(errno));
+    if (*fd < 0) return TT_FAIL(code, "%s: cannot open: %s", path, strerror(errno));
     struct stat st;
     if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode)) {
         *size = (uint64_t)st.st_size;
@@ -20,7 +20,12 @@ TtStatus tt_file_open(const char *path, int *fd, uint64_t *size)
     }
     close(*fd);
     *fd = -1;
-    return TT_FAIL(TT_EDATA, "%s: %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "a pipe or device");
+    return TT_FAIL(code, "%s: %s, not a file", path, S_ISDIR(st.st_mode) ? "a folder" : "a pipe or device");
+}
+
+TtStatus tt_file_open(const char *path, int *fd, uint64_t *size)
+{
+    return tt_file_open_as(path, TT_EDATA, fd, size);
 }
 
 TtStatus tt_file_read_at(int fd, const char *name, void *buf, size_t size, uint64_t offset)

@@ -229,15 +229,23 @@ static ssize_t read_retry(int fd, void *p, size_t n)
     return got;
 }
 
+/* Pipes are taken where somebody writes into them (a config from <(...)), devices never: /dev/zero has no end. */
 static TtStatus open_to_read(const char *path, TtStatus code, int *fd, struct stat *st)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* O_NONBLOCK: opening a named pipe would wait for its writer. */
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (*fd < 0) return TT_FAIL(code, "%s: cannot open: %s", path, strerror(errno));
-    if (fstat(*fd, st) != 0 || S_ISDIR(st->st_mode)) {
-        close(*fd);
-        return TT_FAIL(code, "%s: is a folder, not a file", path);
+    const char *what = NULL;
+    if (fstat(*fd, st) != 0 || S_ISDIR(st->st_mode))
+        what = "a folder";
+    else if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode))
+        what = "a device";
+    if (!what) {
+        fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
+        return TT_OK;
     }
-    return TT_OK;
+    close(*fd);
+    return TT_FAIL(code, "%s: is %s, not a file", path, what);
 }
 
 TtStatus tt_fs_read(const char *path, size_t limit, TtStatus code, char **data, size_t *size)

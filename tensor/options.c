@@ -133,8 +133,8 @@ static TtStatus parse_list(const TtOption *o, const TtNode *n, TtArena *arena, v
     TtStrings strings = {.n = count};
     if (o->type == TT_OPT_INTS && count > TT_COUNT(ints.v))
         return tt_node_fail(n, "%s takes at most %d values, not %d", o->key, TT_COUNT(ints.v), count);
-    if (o->type == TT_OPT_FLOATS) floats.v = TT_NEWN(arena, double, count);
-    if (o->type == TT_OPT_STRINGS) strings.v = TT_NEWN(arena, const char *, count);
+    if (o->type == TT_OPT_FLOATS && count) floats.v = TT_NEWN(arena, double, count);
+    if (o->type == TT_OPT_STRINGS && count) strings.v = TT_NEWN(arena, const char *, count);
     for (int i = 0; i < count; i++) {
         if (o->type == TT_OPT_INTS) {
             TT_TRY(tt_node_int(items[i], o->key, &ints.v[i]));

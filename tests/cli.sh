@@ -108,8 +108,8 @@ done
 
 # ---- what a run needs
 exits 'data that is not there' 3 'data/none: cannot open the folder' config.yaml data.train.path=data/none
-exits 'weights that are not there' 4 'none.pth: cannot open weights' config.yaml model.weights=none.pth
-exits 'weights of eval that are not there' 4 'none.pth: cannot open weights' eval config.yaml --weights none.pth
+exits 'weights that are not there' 4 'none.pth: cannot open' config.yaml model.weights=none.pth
+exits 'weights of eval that are not there' 4 'none.pth: cannot open' eval config.yaml --weights none.pth
 exits 'no checkpoint where one must be' 4 'no checkpoint to resume from' config.yaml --resume must
 rm -rf runs
 prints '--check' '5 classes' config.yaml --check

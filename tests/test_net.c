@@ -83,7 +83,8 @@ static TtNet *open_net(const Fixture *f, TtNetOptions o)
 {
     TtNet *n;
     o.model = &f->model, o.loss = &f->loss;
-    if (tt_net_open(&o, &(TtNetShape){.x = TT_SHAPE(SIDE, SIDE, 3)}, 3, &n) != TT_OK) fail_msg("%s", tt_error_message());
+    if (tt_net_open(&o, &(TtNetShape){.x = TT_SHAPE(SIDE, SIDE, 3)}, 3, &n) != TT_OK)
+        fail_msg("%s", tt_error_message());
     return n;
 }
 
