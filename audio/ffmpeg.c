@@ -102,8 +102,12 @@ static TtStatus av_fail(TtAudioReader *r, int code, const char *what)
     const char *detail = tt_ffmpeg_complaint();
     if (f->io_failed) return tt_error_code();
     f->av->av_strerror(code, text, sizeof text);
-    if (code == AVERROR(ENOMEM)) return TT_FAIL(TT_EINTERNAL, "%s: no memory for decoding", r->name);
     return TT_FAIL(TT_EDATA, "%s: %s: %s: %s%s%s", r->name, r->info.format, what, text, *detail ? ": " : "", detail);
+}
+
+static TtStatus no_memory(const TtAudioReader *r)
+{
+    return TT_FAIL(TT_EINTERNAL, "%s: no memory for decoding", r->name);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -133,7 +137,7 @@ static TtStatus open_container(TtAudioReader *r)
     AVIOContext *pb = buffer ? f->av->avio_alloc_context(buffer, IO_BUFFER, 0, f, io_read, NULL, io_seek) : NULL;
     if (!f->format || !pb) {
         f->av->av_free(buffer);
-        return av_fail(r, AVERROR(ENOMEM), "");
+        return no_memory(r);
     }
     f->format->pb = pb;
     f->format->io_open = io_refuse;
@@ -171,7 +175,7 @@ static TtStatus open_decoder(TtAudioReader *r)
     f->decoder = f->av->avcodec_alloc_context3(codec);
     f->packet = f->av->av_packet_alloc();
     f->frame = f->av->av_frame_alloc();
-    if (!f->decoder || !f->packet || !f->frame) return av_fail(r, AVERROR(ENOMEM), "");
+    if (!f->decoder || !f->packet || !f->frame) return no_memory(r);
     int e = f->av->avcodec_parameters_to_context(f->decoder, s->codecpar);
     f->decoder->pkt_timebase = s->time_base;
     f->decoder->thread_count = 1; /* the loader has its own threads */

@@ -39,6 +39,15 @@ for name in a=b.png -b.png 'c d.png'; do
     verdict "a file called $name" $?
 done
 
+# 8000 Hz, two channels of 16 bits, two frames
+printf 'RIFF....WAVEfmt \20\0\0\0\1\0\2\0\100\37\0\0\0\175\0\0\4\0\20\0data\10\0\0\0\0\100\0\300\0\40\0\340' >in/a.wav
+run decode in/a.wav --output out/a.npy
+[ $? = 0 ] && [ ! -s stderr ] && [ "$(cat stdout)" = '{"kind":"audio","format":"wav","codec":"pcm_s16le","sample_rate":8000,"shape":[2,2],"dtype":"float32"}' ] &&
+    [ "$(tail -c 16 out/a.npy | od -An -tf4 | tr -s ' ')" = ' 0.5 0.25 -0.5 -0.25' ]
+verdict 'sound: channels, frames' $?
+rm -f out/*
+head -c 46 in/a.wav >in/cut.wav
+refused 'cut sound' 3 'in/cut.wav: at byte 46' decode in/cut.wav --output out/a.npy
 head -c 700 "$images/png_rgb8.png" >in/cut.png
 : >in/empty.jpg
 mkdir in/folder.png
