@@ -49,7 +49,7 @@ static void fmt_align(int tag, int channels, int rate, int bits, int align)
     put_le((uint64_t)tag, 2);
     put_le((uint64_t)channels, 2);
     put_le((uint64_t)rate, 4);
-    put_le((uint64_t)(rate * align), 4);
+    put_le((uint64_t)rate * (uint64_t)align, 4);
     put_le((uint64_t)align, 2);
     put_le((uint64_t)bits, 2);
 }
