@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/cpu/layer_norm.c - layer norm on rows of neighbours, a tile at a time.
+/* kernels/cpu/layer_norm.c - layer norm on rows of neighbours, a tile at a time; cumulative norm is the same with
+ * statistics that go on from frame to frame.
  *
  * Forward goes over a row three times (mean, squared distances from it, result), the gradient twice (two sums, then dx
  * and the weight's partial sums); after the first time the row comes from the cache. Rows are the parallel loop; the
@@ -160,15 +161,33 @@ static void add_weight_tile(const Tile *t, float mean, float invstd, float *rest
     }
 }
 
+/* What dx of a row is made of beside dy: (x - mean) * p + q. */
+typedef struct Slope {
+    double p, q;
+} Slope;
+
+static float mean_at(const TtKernelArgs *a, int64_t r)
+{
+    return ((const float *)a->in[TT_LN_BWD_MEAN].data)[r];
+}
+
+static float invstd_at(const TtKernelArgs *a, int64_t r)
+{
+    return ((const float *)a->in[TT_LN_BWD_INVSTD].data)[r];
+}
+
+static Slope row_slope(const TtKernelArgs *a, int64_t r, int64_t n)
+{
+    double sum, dot, s = invstd_at(a, r);
+    row_sums(a, r, n, mean_at(a, r), &sum, &dot);
+    return (Slope){-s * s * s * dot / (double)n, -s * sum / (double)n};
+}
+
 /* PARTS: the chunk's sums for weight and bias, or NULL. */
-static void gradient_row(TtKernelArgs *a, int64_t r, int64_t n, float *parts)
+static void gradient_row(TtKernelArgs *a, int64_t r, int64_t n, Slope slope, float *parts)
 {
     const TtTensor *dx = &a->out[0];
-    float mean = ((const float *)a->in[TT_LN_BWD_MEAN].data)[r];
-    float invstd = ((const float *)a->in[TT_LN_BWD_INVSTD].data)[r], out[TILE];
-    double sum, dot, s = invstd;
-    row_sums(a, r, n, mean, &sum, &dot);
-    float p = (float)(-s * s * s * dot / (double)n), q = (float)(-s * sum / (double)n);
+    float mean = mean_at(a, r), invstd = invstd_at(a, r), p = (float)slope.p, q = (float)slope.q, out[TILE];
     Tile t;
     for (int64_t i = 0; i < n; i += TILE) {
         load_tile(&t, a, r, i, n);
@@ -179,20 +198,19 @@ static void gradient_row(TtKernelArgs *a, int64_t r, int64_t n, float *parts)
     }
 }
 
-TtStatus TT_CPU(layer_norm_bwd)(TtKernelArgs *a)
+/* SLOPES: of every row, or NULL to find them here. PARTS: memory for the chunks' sums. */
+static void gradient(TtKernelArgs *a, Rows d, const Slope *slopes, float *parts)
 {
     const TtLayerNormAttrs *attrs = a->attrs;
-    TT_TRY(tt_need_floats(a));
-    Rows d = rows_of(&a->in[TT_LN_BWD_X], &a->in[TT_LN_BWD_MEAN]);
     int64_t chunk = tt_layer_norm_rows(d.n), chunks = (d.rows + chunk - 1) / chunk;
-    float *parts = a->scratch;
 #pragma omp parallel for schedule(static) if (d.rows * d.n > TT_GRAIN)
     for (int64_t k = 0; k < chunks; k++) {
         float *own = attrs->affine ? parts + k * 2 * d.n : NULL;
         if (own) memset(own, 0, (size_t)(2 * d.n) * sizeof *own);
-        for (int64_t r = k * chunk; r < TT_MIN((k + 1) * chunk, d.rows); r++) gradient_row(a, r, d.n, own);
+        for (int64_t r = k * chunk; r < TT_MIN((k + 1) * chunk, d.rows); r++)
+            gradient_row(a, r, d.n, slopes ? slopes[r] : row_slope(a, r, d.n), own);
     }
-    if (!attrs->affine) return TT_OK;
+    if (!attrs->affine) return;
     float *dw = a->out[1].data, *db = a->out[2].data;
 #pragma omp parallel for schedule(static) if (chunks * d.n > TT_GRAIN)
     for (int64_t i = 0; i < d.n; i++) {
@@ -200,5 +218,93 @@ TtStatus TT_CPU(layer_norm_bwd)(TtKernelArgs *a)
         for (int64_t k = 0; k < chunks; k++) w += parts[k * 2 * d.n + i], b += parts[(k * 2 + 1) * d.n + i];
         dw[i] = (float)w, db[i] = (float)b;
     }
+}
+
+TtStatus TT_CPU(layer_norm_bwd)(TtKernelArgs *a)
+{
+    TT_TRY(tt_need_floats(a));
+    gradient(a, rows_of(&a->in[TT_LN_BWD_X], &a->in[TT_LN_BWD_MEAN]), NULL, a->scratch);
+    return TT_OK;
+}
+
+/* ---- cumulative norm */
+
+/* A frame's mean and its sum of squared distances from it. */
+typedef struct Frame {
+    double mean, scatter;
+} Frame;
+
+static Frame frame_moments(const TtTensor *x, int64_t r, int64_t n)
+{
+    Frame f = {.mean = row_mean(x, r * n, n)};
+    float centre = (float)f.mean;
+    double off = f.mean - (double)centre;
+    f.scatter = (row_var(x, r * n, n, centre) - off * off) * (double)n;
+    return f;
+}
+
+/* The statistics of a sample's frames 0..t for every t, put together as Chan, Golub and LeVeque 1979 do. */
+static void run_statistics(const TtKernelArgs *a, const Frame *frames, int64_t first, int64_t count, int64_t n)
+{
+    double eps = ((const TtLayerNormAttrs *)a->attrs)->eps, mean = 0, scatter = 0;
+    for (int64_t t = 0; t < count; t++) {
+        const Frame *f = &frames[first + t];
+        double d = f->mean - mean, all = (double)(t + 1);
+        scatter += f->scatter + d * d * (double)n * (double)t / all;
+        mean += d / all;
+        double var = (scatter < 0 ? 0 : scatter) / (all * (double)n);
+        ((float *)a->out[TT_LN_SAVE_MEAN].data)[first + t] = (float)mean;
+        ((float *)a->out[TT_LN_SAVE_INVSTD].data)[first + t] = (float)(1 / sqrt(var + eps));
+    }
+}
+
+TtStatus TT_CPU(cumulative_norm)(TtKernelArgs *a)
+{
+    const TtTensor *x = &a->in[TT_LN_X];
+    float *means = a->out[TT_LN_SAVE_MEAN].data, *invstds = a->out[TT_LN_SAVE_INVSTD].data;
+    TT_TRY(tt_need_floats(a));
+    Rows d = rows_of(x, &a->out[TT_LN_SAVE_MEAN]);
+    int64_t samples = x->shape.dims[0], count = x->shape.dims[1];
+    Frame *frames = a->scratch;
+    if (d.n == 0) {
+        for (int64_t r = 0; r < d.rows; r++) means[r] = invstds[r] = 0;
+        return TT_OK;
+    }
+#pragma omp parallel for schedule(static) if (d.rows * d.n > TT_GRAIN)
+    for (int64_t r = 0; r < d.rows; r++) frames[r] = frame_moments(x, r, d.n);
+#pragma omp parallel for schedule(static) if (d.rows > TT_GRAIN)
+    for (int64_t s = 0; s < samples; s++) run_statistics(a, frames, s * count, count, d.n);
+#pragma omp parallel for schedule(static) if (d.rows * d.n > TT_GRAIN)
+    for (int64_t r = 0; r < d.rows; r++) normalise_row(a, r, d.n, means[r], invstds[r]);
+    return TT_OK;
+}
+
+/* A frame takes part in the statistics of all later ones: from the last to the first, what their means and variances ask
+ * of an element x, P x + OFFSET, is added up. A frame's own share of its statistics, as layer_norm has it, is made
+ * smaller by the number of frames. */
+static void run_slopes(const TtKernelArgs *a, Slope *slopes, int64_t first, int64_t count)
+{
+    double p = 0, offset = 0;
+    for (int64_t t = count - 1; t >= 0; t--) {
+        Slope *s = &slopes[first + t];
+        double mean = (double)mean_at(a, first + t), frames = (double)(t + 1);
+        p += s->p / frames;
+        offset += (s->q - s->p * mean) / frames;
+        *s = (Slope){p, offset + p * mean};
+    }
+}
+
+TtStatus TT_CPU(cumulative_norm_bwd)(TtKernelArgs *a)
+{
+    TT_TRY(tt_need_floats(a));
+    const TtShape *x = &a->in[TT_LN_BWD_X].shape;
+    Rows d = rows_of(&a->in[TT_LN_BWD_X], &a->in[TT_LN_BWD_MEAN]);
+    Slope *slopes = a->scratch;
+    if (d.n == 0) return TT_OK;
+#pragma omp parallel for schedule(static) if (d.rows * d.n > TT_GRAIN)
+    for (int64_t r = 0; r < d.rows; r++) slopes[r] = row_slope(a, r, d.n);
+#pragma omp parallel for schedule(static) if (d.rows > TT_GRAIN)
+    for (int64_t s = 0; s < x->dims[0]; s++) run_slopes(a, slopes, s * x->dims[1], x->dims[1]);
+    gradient(a, d, slopes, (float *)(slopes + d.rows));
     return TT_OK;
 }

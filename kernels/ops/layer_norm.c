@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/ops/layer_norm.c - layer_norm and its gradient. */
+/* kernels/ops/layer_norm.c - layer_norm, cumulative_norm and their gradients. */
 #include "kernels/ops/layer_norm.h"
 
 static TtDType wide_type(TtDType t)
@@ -36,7 +36,7 @@ static TtStatus layer_norm_infer(TtInfer *i)
     return TT_OK;
 }
 
-static void layer_norm_grad(TtGraph *g, TtGradArgs *a)
+static void norm_grad(TtGraph *g, TtGradArgs *a, const TtOpDef *bwd)
 {
     TtLayerNormAttrs attrs = *(const TtLayerNormAttrs *)a->attrs;
     attrs.affine = a->need[TT_LN_WEIGHT] || a->need[TT_LN_BIAS];
@@ -45,9 +45,14 @@ static void layer_norm_grad(TtGraph *g, TtGradArgs *a)
                                           [TT_LN_BWD_WEIGHT] = a->in[TT_LN_WEIGHT],
                                           [TT_LN_BWD_MEAN] = a->out[TT_LN_SAVE_MEAN],
                                           [TT_LN_BWD_INVSTD] = a->out[TT_LN_SAVE_INVSTD]};
-    tt_emit(g, &tt_op_layer_norm_bwd, &attrs, in, TT_LN_BWD_INPUTS, out);
+    tt_emit(g, bwd, &attrs, in, TT_LN_BWD_INPUTS, out);
     for (int k = 0; k < TT_LN_INPUTS; k++)
         if (a->need[k]) a->din[k] = out[k];
+}
+
+static void layer_norm_grad(TtGraph *g, TtGradArgs *a)
+{
+    norm_grad(g, a, &tt_op_layer_norm_bwd);
 }
 
 static double layer_norm_flops(const TtKernelArgs *a)
@@ -105,5 +110,68 @@ const TtOpDef tt_op_layer_norm_bwd = {
     .attrs_size = sizeof(TtLayerNormAttrs),
     .infer = layer_norm_bwd_infer,
     .cpu_scratch = layer_norm_bwd_scratch,
+    .flops = layer_norm_flops,
+};
+
+/* ---- cumulative_norm: layer_norm of the last axis with other statistics */
+
+static TtStatus cumulative_norm_infer(TtInfer *i)
+{
+    char text[TT_SHAPE_TEXT];
+    if (i->in[TT_LN_X].shape.rank != 3)
+        return TT_INFER_FAIL(i, "cumulative_norm: %s is not (samples, frames, channels)",
+                             tt_shape_text(&i->in[TT_LN_X].shape, text));
+    return layer_norm_infer(i);
+}
+
+static void cumulative_norm_grad(TtGraph *g, TtGradArgs *a)
+{
+    norm_grad(g, a, &tt_op_cumulative_norm_bwd);
+}
+
+/* Two doubles for each frame. */
+static size_t cumulative_norm_scratch(const TtKernelArgs *a)
+{
+    return (size_t)(2 * tt_tensor_count(&a->out[TT_LN_SAVE_MEAN])) * sizeof(double);
+}
+
+const TtOpDef tt_op_cumulative_norm = {
+    .name = "cumulative_norm",
+    .help = "normalisation of each frame by all frames so far",
+    .id = TT_OP_cumulative_norm,
+    .nin_min = TT_LN_INPUTS,
+    .nin_max = TT_LN_INPUTS,
+    .nout = 3,
+    .attrs_size = sizeof(TtLayerNormAttrs),
+    .infer = cumulative_norm_infer,
+    .grad = cumulative_norm_grad,
+    .cpu_scratch = cumulative_norm_scratch,
+    .flops = layer_norm_flops,
+};
+
+TtVal tt_cumulative_norm_op(TtGraph *g, TtVal x, TtVal weight, TtVal bias, double eps)
+{
+    TtLayerNormAttrs a = {.axes = 1, .eps = eps};
+    TtVal out[3];
+    tt_emit(g, &tt_op_cumulative_norm, &a, (TtVal[]){x, weight, bias}, TT_LN_INPUTS, out);
+    return out[TT_LN_Y];
+}
+
+/* The frames' doubles, then layer_norm's sums. */
+static size_t cumulative_norm_bwd_scratch(const TtKernelArgs *a)
+{
+    return (size_t)(2 * tt_tensor_count(&a->in[TT_LN_BWD_MEAN])) * sizeof(double) + layer_norm_bwd_scratch(a);
+}
+
+const TtOpDef tt_op_cumulative_norm_bwd = {
+    .name = "cumulative_norm_bwd",
+    .help = "gradient of cumulative_norm",
+    .id = TT_OP_cumulative_norm_bwd,
+    .nin_min = TT_LN_BWD_INPUTS,
+    .nin_max = TT_LN_BWD_INPUTS,
+    .nout = 3,
+    .attrs_size = sizeof(TtLayerNormAttrs),
+    .infer = layer_norm_bwd_infer,
+    .cpu_scratch = cumulative_norm_bwd_scratch,
     .flops = layer_norm_flops,
 };
