@@ -257,7 +257,7 @@ static TtStatus convert(TtAudioReader *r, int c, int64_t from, int64_t n, float 
     if (f->order) c = f->order[c];
     int64_t step = planar ? 1 : r->info.channels;
     size_t size = (size_t)f->av->av_get_bytes_per_sample(frame->format);
-    const uint8_t *plane = planar ? frame->extended_data[c] : frame->extended_data[0] + (size_t)c * size;
+    const void *plane = planar ? frame->extended_data[c] : frame->extended_data[0] + (size_t)c * size;
     switch (frame->format) {
     case AV_SAMPLE_FMT_U8:
     case AV_SAMPLE_FMT_U8P: EACH(uint8_t, (*p - 128) / 128.0F); break;
@@ -399,17 +399,6 @@ static void use_duration(TtAudioReader *r)
         if (strcmp(r->info.format, rounded[i]) == 0) f->least = frames - r->info.sample_rate / 50;
 }
 
-/* A stream without a single frame. */
-static TtStatus use_parameters(TtAudioReader *r)
-{
-    const Ffmpeg *f = r->state;
-    const AVCodecParameters *p = f->format->streams[f->stream]->codecpar;
-    if (r->info.channels) return TT_OK; /* a link that follows others */
-    r->info.channels = CHANNELS(p), r->info.sample_rate = p->sample_rate;
-    if (r->info.channels > 0 && r->info.sample_rate > 0) return TT_OK;
-    return TT_FAIL(TT_EDATA, "%s: %s without samples, channels or rate", r->name, r->info.format);
-}
-
 static TtStatus open_link(TtAudioReader *r)
 {
     Ffmpeg *f = r->state;
@@ -425,9 +414,9 @@ static TtStatus open_link(TtAudioReader *r)
     TT_TRY(open_decoder(r));
     use_streaminfo(r);
     TT_TRY(next_frame(r));
-    if (f->ended) {
-        TT_TRY(use_parameters(r));
-    } else {
+    if (f->ended && !r->info.channels)
+        return TT_FAIL(TT_EDATA, "%s: %s: there are no samples in this file", r->name, r->info.format);
+    if (!f->ended) {
         r->info.channels = CHANNELS(f->frame);
         r->info.sample_rate = f->frame->sample_rate;
     }

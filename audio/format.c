@@ -62,7 +62,7 @@ static bool same_stream(const uint8_t *a, const uint8_t *b, bool is_adts)
 /* A frame where the sound begins, and the header of a second one behind it if the bytes go so far. */
 static bool frames_begin(const uint8_t *p, size_t size, bool is_adts)
 {
-    TtMpegFrame f;
+    TtMpegFrame f = {0};
     if (size < TT_MPEG_HEADER || !(is_adts ? tt_adts_header : tt_mpeg_header)(p, &f)) return false;
     if (f.size + TT_MPEG_HEADER > size) return f.size <= size; /* the only one */
     return same_stream(p, p + f.size, is_adts);

@@ -23,10 +23,10 @@ bool tt_mpeg_header(const uint8_t p[TT_MPEG_HEADER], TtMpegFrame *out)
                                               {0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160},
                                               {0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}}};
     static const int hertz[3] = {44100, 48000, 32000};
-    int version = p[1] >> 3 & 3, layer = 4 - (p[1] >> 1 & 3), rate = p[2] >> 4, frequency = p[2] >> 2 & 3;
-    if (p[0] != 0xFF || p[1] < 0xE0 || version == 1 || layer == 4 || rate == 0 || rate == 15 || frequency == 3)
+    int version = p[1] >> 3 & 3, layer_bits = p[1] >> 1 & 3, rate = p[2] >> 4, frequency = p[2] >> 2 & 3;
+    if (p[0] != 0xFF || p[1] < 0xE0 || version == 1 || layer_bits == 0 || rate == 0 || rate == 15 || frequency == 3)
         return false; /* rate 0, "free format", has frames of unknown length */
-    int lsf = version != 3, padding = p[2] >> 1 & 1, mono = p[3] >> 6 == 3;
+    int layer = 4 - layer_bits, lsf = version != 3, padding = p[2] >> 1 & 1, mono = p[3] >> 6 == 3;
     int bits = rates[lsf][layer - 1][rate] * 1000, hz = hertz[frequency] >> (version == 3 ? 0 : version == 2 ? 1 : 2);
     out->samples = layer == 1 ? 384 : layer == 3 && lsf ? 576 : 1152;
     out->size = layer == 1 ? (size_t)(12 * bits / hz + padding) * 4 : (size_t)(out->samples / 8 * bits / hz + padding);
