@@ -55,6 +55,23 @@ static void chunk_moments(const Norm *o, const TtTensor *x, int64_t s, int64_t k
     tt_rows_sums(x, chunk_at(o, s, k), chunk_rows(o, k), o->d.c, part(o, s, k, 0), part(o, s, k, 1));
 }
 
+/* Moments of a group's channels in a chunk. A group may be all channels of a long sequence: its sums are read in the
+ * order they lie in, twice, without a division for each. */
+static TtMoments chunk_group(const Norm *o, const TtTensor *x, int64_t s, int64_t k, int64_t first)
+{
+    const float *sum = part(o, s, k, 0) + first, *squares = part(o, s, k, 1) + first;
+    int64_t at = chunk_at(o, s, k) + first;
+    double rows = (double)chunk_rows(o, k), share = 1 / rows, mean = 0, scatter = 0;
+    float buf;
+    for (int64_t c = 0; c < o->per_group; c++) mean += (double)*tt_row_load(x, at + c, 1, &buf) + sum[c] * share;
+    mean /= (double)o->per_group;
+    for (int64_t c = 0; c < o->per_group; c++) {
+        double d = (double)*tt_row_load(x, at + c, 1, &buf) + sum[c] * share - mean;
+        scatter += squares[c] - (double)sum[c] * sum[c] * share + rows * d * d;
+    }
+    return (TtMoments){rows * (double)o->per_group, mean, scatter};
+}
+
 /* Statistics of a group; then its channels' scale and offset take the place of chunk 0's sums. */
 static void finish_group(const Norm *o, TtKernelArgs *a, int64_t s, int64_t g)
 {
@@ -62,10 +79,7 @@ static void finish_group(const Norm *o, TtKernelArgs *a, int64_t s, int64_t g)
     float *scale = part(o, s, 0, 0), *offset = part(o, s, 0, 1);
     int64_t first = g * o->per_group, last = first + o->per_group;
     TtMoments m = {0};
-    for (int64_t c = first; c < last; c++)
-        for (int64_t k = 0; k < o->d.chunks; k++)
-            tt_moments_add(&m, &a->in[TT_GN_X], chunk_at(o, s, k) + c, chunk_rows(o, k), part(o, s, k, 0)[c],
-                           part(o, s, k, 1)[c]);
+    for (int64_t k = 0; k < o->d.chunks; k++) tt_moments_merge(&m, chunk_group(o, &a->in[TT_GN_X], s, k, first));
     double var = (m.scatter < 0 ? 0 : m.scatter) / m.n;
     double invstd = 1 / sqrt(var + ((const TtGroupNormAttrs *)a->attrs)->eps);
     ((float *)a->out[TT_GN_SAVE_MEAN].data)[s * o->groups + g] = (float)m.mean;
@@ -112,13 +126,6 @@ TtStatus TT_CPU(group_norm)(TtKernelArgs *a)
 
 /* ---- gradient */
 
-/* A channel's sums over all chunks of a sample. */
-static void channel_sums(const Norm *o, int64_t sample, int64_t c, double *first, double *second)
-{
-    *first = *second = 0;
-    for (int64_t k = 0; k < o->d.chunks; k++) *first += part(o, sample, k, 0)[c], *second += part(o, sample, k, 1)[c];
-}
-
 static void spread_mean(const Norm *o, const TtKernelArgs *a, int64_t s)
 {
     const float *mean = (const float *)a->in[TT_GN_BWD_MEAN].data + s * o->groups;
@@ -143,17 +150,23 @@ static void chunk_sums(const Norm *o, const TtKernelArgs *a, int64_t s, int64_t 
     }
 }
 
-static void finish_affine(const Norm *o, TtKernelArgs *a, int64_t c)
+/* Of LANES channels from C0, so that the chunks' sums are read as they lie. */
+static void finish_affine(const Norm *o, TtKernelArgs *a, int64_t c0)
 {
     const float *invstd = a->in[TT_GN_BWD_INVSTD].data;
-    double dw = 0, db = 0;
+    double dw[LANES] = {0}, db[LANES] = {0}, scale[LANES];
+    int64_t n = TT_MIN((int64_t)LANES, o->d.c - c0);
     for (int64_t s = 0; s < o->d.n; s++) {
-        double sum, dot;
-        channel_sums(o, s, c, &sum, &dot);
-        dw += dot * invstd[s * o->groups + c / o->per_group], db += sum;
+        for (int64_t i = 0; i < n; i++) scale[i] = (double)invstd[s * o->groups + (c0 + i) / o->per_group];
+        for (int64_t k = 0; k < o->d.chunks; k++) {
+            const float *sum = part(o, s, k, 0) + c0, *dot = part(o, s, k, 1) + c0;
+            for (int64_t i = 0; i < n; i++) db[i] += (double)sum[i], dw[i] += (double)dot[i] * scale[i];
+        }
     }
-    ((float *)a->out[1].data)[c] = (float)dw;
-    ((float *)a->out[2].data)[c] = (float)db;
+    for (int64_t i = 0; i < n; i++) {
+        ((float *)a->out[1].data)[c0 + i] = (float)dw[i];
+        ((float *)a->out[2].data)[c0 + i] = (float)db[i];
+    }
 }
 
 /* dx = dy * k + x * p + q for each channel: k and p take the place of chunk 0's sums, q that of the mean. */
@@ -164,10 +177,12 @@ static void finish_gradient(const Norm *o, TtKernelArgs *a, int64_t s, int64_t g
     double invstd = ((const float *)a->in[TT_GN_BWD_INVSTD].data)[s * o->groups + g];
     int64_t first = g * o->per_group, last = first + o->per_group;
     double sum = 0, dot = 0, n = (double)(o->d.rows * o->per_group);
-    for (int64_t c = first; c < last; c++) {
-        double v, q;
-        channel_sums(o, s, c, &v, &q);
-        sum += v * (w ? w[c] : 1), dot += q * (w ? w[c] : 1);
+    for (int64_t k = 0; k < o->d.chunks; k++) {
+        const float *v = part(o, s, k, 0), *q = part(o, s, k, 1);
+        for (int64_t c = first; c < last; c++) {
+            double weight = w ? w[c] : 1;
+            sum += v[c] * weight, dot += q[c] * weight;
+        }
     }
     double p = -invstd * invstd * invstd * dot / n, q = -invstd * sum / n - p * mean;
     for (int64_t c = first; c < last; c++) {
@@ -208,7 +223,7 @@ TtStatus TT_CPU(group_norm_bwd)(TtKernelArgs *a)
     for (int64_t t = 0; t < o.d.n * o.d.chunks; t++) chunk_sums(&o, a, t / o.d.chunks, t % o.d.chunks);
     if (((const TtGroupNormAttrs *)a->attrs)->affine) {
 #pragma omp parallel for schedule(static) if (wide)
-        for (int64_t c = 0; c < o.d.c; c++) finish_affine(&o, a, c);
+        for (int64_t c = 0; c < o.d.c; c += LANES) finish_affine(&o, a, c);
     }
 #pragma omp parallel for schedule(static) if (wide)
     for (int64_t t = 0; t < o.d.n * o.groups; t++) finish_gradient(&o, a, t / o.groups, t % o.groups);

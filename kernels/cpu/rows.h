@@ -58,14 +58,20 @@ typedef struct TtMoments {
     double n, mean, scatter;
 } TtMoments;
 
-/* Add the N values whose tt_rows_sums are SUM and SQUARES, the first of them at element AT. */
+static inline void tt_moments_merge(TtMoments *m, TtMoments with)
+{
+    double d = with.mean - m->mean, all = m->n + with.n;
+    m->scatter += with.scatter + d * d * m->n * with.n / all;
+    m->mean += d * with.n / all;
+    m->n = all;
+}
+
+/* Add the ROWS values whose tt_rows_sums are SUM and SQUARES, the first of them at element AT. */
 static inline void tt_moments_add(TtMoments *m, const TtTensor *x, int64_t at, int64_t rows, float sum, float squares)
 {
     float buf;
-    double n = (double)rows, mean = (double)*tt_row_load(x, at, 1, &buf) + sum / n, d = mean - m->mean, all = m->n + n;
-    m->scatter += (squares - (double)sum * sum / n) + d * d * m->n * n / all;
-    m->mean += d * n / all;
-    m->n = all;
+    double n = (double)rows, mean = (double)*tt_row_load(x, at, 1, &buf) + sum / n;
+    tt_moments_merge(m, (TtMoments){n, mean, squares - (double)sum * sum / n});
 }
 
 #endif

@@ -112,6 +112,8 @@ static void refuse(TtShape x, int64_t groups, const char *what)
 void tt_test_op_group_norm_bwd(void **state)
 {
     check("group_norm of many rows", (Case){2, 1e-5}, TT_SHAPE(2, 301, 34), TT_F32);
+    check("group_norm of a long sequence", (Case){1, 1e-8}, TT_SHAPE(2, 700, 33), TT_F32);
+    check("group_norm of a long sequence, bfloat16", (Case){1, 1e-8}, TT_SHAPE(2, 700, 33), TT_BF16);
     check("group_norm of many channels", (Case){5, 1e-5}, TT_SHAPE(2, 3, 11, 300), TT_F32);
     check("instance_norm of many rows", (Case){0, 1e-5}, TT_SHAPE(2, 40, 33, 7), TT_F32);
     check("instance_norm without weights", (Case){0, 1e-5, true, true}, TT_SHAPE(2, 40, 33, 7), TT_F32);
