@@ -128,24 +128,24 @@ static TtStatus plan_fourstep(TtFft *f)
     return TT_OK;
 }
 
-/* In double, out of place, for the chirp's spectrum: y = transform of the n complex values at x, x + step, ... */
-static void transform_exactly(int64_t n, const double *x, int64_t step, double *y, double *spare)
+/* In double, out of place, for the chirp's spectrum: y = transform of the n complex values at x, x + step, ... W holds
+ * e^(-2 pi i k / (n * step)). */
+static void transform_exactly(int64_t n, const double *x, int64_t step, const double *w, double *y, double *spare)
 {
     int radix[TT_FFT_STAGES];
-    const int r = factorise(n, radix) > 0 ? radix[0] : 1;
-    const int64_t q = n / r;
-    if (r == 1) {
+    if (n == 1) {
         y[0] = x[0], y[1] = x[1];
         return;
     }
-    for (int64_t i = 0; i < r; i++) transform_exactly(q, x + 2 * i * step, r * step, spare + 2 * i * q, y + 2 * i * q);
+    TT_ASSERT(factorise(n, radix) > 0);
+    const int64_t r = radix[0], q = n / r;
+    for (int64_t i = 0; i < r; i++)
+        transform_exactly(q, x + 2 * i * step, r * step, w, spare + 2 * i * q, y + 2 * i * q);
     for (int64_t k = 0; k < n; k++) {
         double re = 0, im = 0;
         for (int64_t i = 0; i < r; i++) {
-            const double *part = spare + 2 * (i * q + k % q);
-            double c, s;
-            twiddle(i * k, n, &c, &s);
-            re += part[0] * c - part[1] * s, im += part[0] * s + part[1] * c;
+            const double *part = spare + 2 * (i * q + k % q), *t = w + 2 * (i * k % n * step);
+            re += part[0] * t[0] - part[1] * t[1], im += part[0] * t[1] + part[1] * t[0];
         }
         y[2 * k] = re, y[2 * k + 1] = im;
     }
@@ -163,8 +163,9 @@ static TtStatus plan_chirp(TtFft *f)
     TT_TRY(new_floats(2 * n, &f->chirp));
     TT_TRY(new_floats(2 * m, &f->spectrum));
     double *b;
-    TT_TRY(tt_alloc((void **)&b, sizeof(double) * 6 * (size_t)m));
-    double *y = b + 2 * m, *spare = y + 2 * m;
+    TT_TRY(tt_alloc((void **)&b, sizeof(double) * 8 * (size_t)m));
+    double *y = b + 2 * m, *spare = y + 2 * m, *w = spare + 2 * m;
+    for (int64_t k = 0; k < m; k++) twiddle(k, m, &w[2 * k], &w[2 * k + 1]);
     memset(b, 0, sizeof(double) * 2 * (size_t)m);
     for (int64_t k = 0, square = 0; k < n; square = (square + 2 * k + 1) % (2 * n), k++) {
         double c, s;
@@ -173,7 +174,7 @@ static TtStatus plan_chirp(TtFft *f)
         b[2 * k] = c, b[2 * k + 1] = -s;
         if (k > 0) b[2 * (m - k)] = c, b[2 * (m - k) + 1] = -s;
     }
-    transform_exactly(m, b, 1, y, spare);
+    transform_exactly(m, b, 1, w, y, spare);
     for (int64_t k = 0; k < 2 * m; k++) f->spectrum[k] = (float)(y[k] / (double)m);
     tt_free(b);
     return TT_OK;

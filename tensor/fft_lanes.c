@@ -298,25 +298,43 @@ STAGE(8, butterfly8(x))
 STAGE(11, butterfly_odd(x, 11, cos11, sin11))
 STAGE(13, butterfly_odd(x, 13, cos13, sin13))
 
+/* Stage s of BLOCKS blocks of M slots. */
+static void run_stage(const TtFft *f, int s, C *buf, int64_t m, int64_t blocks, const float *w)
+{
+    const int64_t q = m / f->radix[s];
+    switch (f->radix[s]) {
+    case 2: stage2(buf, q, blocks, w); break;
+    case 3: stage3(buf, q, blocks, w); break;
+    case 4: stage4(buf, q, blocks, w); break;
+    case 5: stage5(buf, q, blocks, w); break;
+    case 7: stage7(buf, q, blocks, w); break;
+    case 8: stage8(buf, q, blocks, w); break;
+    case 11: stage11(buf, q, blocks, w); break;
+    default: stage13(buf, q, blocks, w); break;
+    }
+}
+
+/* Over the whole buffer as long as its blocks exceed the first cache, then block by block. */
 static void run(const TtFft *f, V *v)
 {
+    enum { CACHED = 24 * 1024 / (int)sizeof(C) };
     C *buf = (C *)(void *)v;
     const float *w = f->twiddles;
+    int s = 0;
     int64_t m = f->n;
-    for (int s = 0; s < f->stages; s++) {
-        const int64_t r = f->radix[s], q = m / r, blocks = f->n / m;
-        switch (r) {
-        case 2: stage2(buf, q, blocks, w); break;
-        case 3: stage3(buf, q, blocks, w); break;
-        case 4: stage4(buf, q, blocks, w); break;
-        case 5: stage5(buf, q, blocks, w); break;
-        case 7: stage7(buf, q, blocks, w); break;
-        case 8: stage8(buf, q, blocks, w); break;
-        case 11: stage11(buf, q, blocks, w); break;
-        default: stage13(buf, q, blocks, w); break;
+    for (; s < f->stages && m > CACHED; s++) {
+        run_stage(f, s, buf, m, f->n / m, w);
+        m /= f->radix[s];
+        w += 2 * (f->radix[s] - 1) * m;
+    }
+    for (C *block = buf; block < buf + f->n; block += m) {
+        const float *u = w;
+        int64_t part = m;
+        for (int t = s; t < f->stages; t++) {
+            run_stage(f, t, block, part, m / part, u);
+            part /= f->radix[t];
+            u += 2 * (f->radix[t] - 1) * part;
         }
-        w += 2 * (r - 1) * q;
-        m = q;
     }
 }
 
