@@ -20,7 +20,7 @@ endif
 CFLAGS ?=
 ALL_CFLAGS = -std=c11 $(OPT) $(WARN) -fopenmp -pthread -D_GNU_SOURCE -DTT_VERSION='"$(VERSION)"' -I. -I$(B)/gen -MMD -MP \
              $(shell pkg-config --cflags $(PKGS)) $(SAN_FLAGS) $(CFLAGS)
-ALL_LDLIBS = $(shell pkg-config --libs $(PKGS)) -ldnnl -lm -fopenmp -pthread $(SAN_FLAGS) $(LDLIBS)
+ALL_LDLIBS = $(shell pkg-config --libs $(PKGS)) -ldnnl -lm -ldl -fopenmp -pthread $(SAN_FLAGS) $(LDLIBS)
 ifeq ($(SAN),1)
 SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif

@@ -73,18 +73,18 @@ static TtStatus check_matroska(const TtAudioSource *s)
     return TT_OK;
 }
 
-/* AIFF and AVI: an outer chunk, then its type; CAF: chunks of 64-bit sizes behind an 8-byte header, where the last may
- * have the size -1. */
-static TtStatus check_form(const TtAudioSource *s, bool big_endian)
+/* AVI: the size of the outer chunk; streaming writers leave 0 or a large number, and some count a pad byte that is not
+ * there. */
+static TtStatus check_avi(const TtAudioSource *s)
 {
     uint8_t b[8];
-    if (s->size < 8) return cut(s, 0, 8);
+    if (s->size < sizeof b) return cut(s, 0, sizeof b);
     TT_TRY(tt_source_read(s, b, sizeof b, 0));
-    uint64_t size = big_endian ? tt_be32(b + 4) : tt_le32(b + 4);
-    bool streamed = size == 0 || size >= 0x7FFFF000;
-    return size > s->size - 8 && !streamed ? cut(s, 0, size + 8) : TT_OK;
+    uint64_t size = tt_le32(b + 4);
+    return size > s->size - sizeof b + 1 && size < 0x7FFFF000 ? cut(s, 0, size + sizeof b) : TT_OK;
 }
 
+/* CAF: chunks of 64-bit sizes behind an 8-byte header; the last may have the size -1. */
 static TtStatus check_caf(const TtAudioSource *s)
 {
     uint8_t b[12];
@@ -103,8 +103,7 @@ TtStatus tt_boxes_check(const TtAudioSource *s, const char *format)
 {
     if (strcmp(format, "mp4") == 0) return check_mp4(s);
     if (strcmp(format, "matroska") == 0) return check_matroska(s);
-    if (strcmp(format, "aiff") == 0) return check_form(s, true);
-    if (strcmp(format, "avi") == 0) return check_form(s, false);
+    if (strcmp(format, "avi") == 0) return check_avi(s);
     if (strcmp(format, "caf") == 0) return check_caf(s);
     if (strcmp(format, "mpegts") == 0 && s->size % 188 != 0)
         return TT_SOURCE_FAIL(s, s->size, "the file is cut inside a packet of 188 bytes");
