@@ -19,7 +19,7 @@ static const double mfcc_top_db = 80, db_least = 1e-10;
 typedef struct Spectrogram {
     TtSpecArgs spec;
     double power;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } Spectrogram;
 
 static const TtOption spectrogram_options[] = {
@@ -59,7 +59,7 @@ const TtTransformDef tt_transform_Spectrogram = {
 typedef struct InverseSpectrogram {
     TtSpecArgs spec;
     int64_t length;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } InverseSpectrogram;
 
 static const TtOption inverse_options[] = {
@@ -100,7 +100,7 @@ const TtTransformDef tt_transform_InverseSpectrogram = {
 typedef struct Centroid {
     int64_t sample_rate;
     TtSpecArgs spec;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } Centroid;
 
 static const TtOption centroid_options[] = {TT_OPTION_SAMPLE_RATE(Centroid),
@@ -264,7 +264,7 @@ typedef struct Mel {
     double power;
     Filters filters;
     const TtNode *onesided;
-    TtStft stft; /* derived, as is the bank */
+    TtAudioStft stft; /* derived, as is the bank */
     TtBands bank;
 } Mel;
 
@@ -283,7 +283,7 @@ static TtStatus mel_check(void *o, const TtNode *node, TtArena *arena)
     Mel *m = o;
     m->spec.onesided = true;
     TT_TRY(tt_spec_init(&m->spec, 2, node, &m->stft, arena));
-    return filters_init(&m->filters, tt_stft_bins(&m->stft), m->sample_rate, node, &m->bank, arena);
+    return filters_init(&m->filters, tt_audio_stft_bins(&m->stft), m->sample_rate, node, &m->bank, arena);
 }
 
 static TtStatus mel_run(const Mel *m, TtTransformArgs *a, const char *who)
@@ -415,7 +415,7 @@ static TtStatus lfcc_check(void *o, const TtNode *node, TtArena *arena)
     if (c->n_lfcc > c->n_filter)
         return TT_FAIL_AT_KEY(node, "n_lfcc", "n_lfcc (%lld) must not be greater than n_filter (%lld)",
                               (long long)c->n_lfcc, (long long)c->n_filter);
-    const int bins = tt_stft_bins(&c->spec.stft);
+    const int bins = tt_audio_stft_bins(&c->spec.stft);
     if ((double)c->n_filter * TT_MAX(bins, (double)c->n_lfcc) > 1 << 28)
         return TT_FAIL_AT_KEY(node, "n_filter", "%lld filters of %d bins are too many", (long long)c->n_filter, bins);
     tt_linear_bank(&c->bank, bins, c->f_min, c->f_max, (int)c->n_filter, c->sample_rate, arena);

@@ -93,7 +93,7 @@ const TtTransformDef tt_transform_TimeStretch = {
 typedef struct Pitch {
     int64_t sample_rate, n_steps, bins_per_octave;
     TtSpecArgs spec;
-    TtStft stft; /* derived, as are rate and resampling */
+    TtAudioStft stft; /* derived, as are rate and resampling */
     double rate;
     TtResampleArgs resample;
 } Pitch;
@@ -171,7 +171,7 @@ typedef struct GriffinLim {
     int64_t n_iter, length;
     double power, momentum;
     bool rand_init;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } GriffinLim;
 
 static const TtOption griffin_options[] = {
