@@ -43,8 +43,14 @@ static inline void band_rows(const TtBands *b, const float *x, size_t x_stride, 
                 const V v = *(const V *)(w + h * WIDTH);
                 for (int r = 0; r < rows; r++) s[r][h] += v * p[(size_t)r * x_stride];
             }
-        const size_t m = sizeof(float) * (size_t)TT_MIN(b->n_out - g * LANES, LANES);
-        for (int r = 0; r < rows; r++) memcpy(y + (size_t)r * y_stride + (size_t)g * LANES, s[r], m);
+        const int left = b->n_out - g * LANES;
+        for (int r = 0; r < rows; r++) {
+            float *q = y + (size_t)r * y_stride + (size_t)g * LANES;
+            if (left >= LANES)
+                memcpy(q, s[r], sizeof s[r]);
+            else
+                memcpy(q, s[r], sizeof(float) * (size_t)left);
+        }
     }
 }
 
@@ -61,8 +67,7 @@ static void dots(const float *x, const int32_t *start, const float *w, size_t ta
         const float *p = x + start[i];
         V s[PARTS] = {0};
         for (size_t k = 0; k < taps; k += LANES)
-            for (int h = 0; h < PARTS; h++)
-                s[h] += *(const V *)(w + k + h * WIDTH) * *(const V *)(p + k + h * WIDTH);
+            for (int h = 0; h < PARTS; h++) s[h] += *(const V *)(w + k + h * WIDTH) * *(const V *)(p + k + h * WIDTH);
         float l[LANES];
         memcpy(l, s, sizeof l);
         for (int h = LANES / 2; h > 0; h /= 2)

@@ -3,6 +3,7 @@
 #include "audio/options.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 const TtOption tt_window_options[] = {
     {"periodic", TT_OPT_BOOL, offsetof(TtWindowArgs, periodic), .def = "true", .help = "false: symmetric"},
@@ -39,4 +40,13 @@ TtStatus tt_spec_init(TtSpecArgs *a, int hop_part, const TtNode *node, TtAudioSt
                        .center = a->center,
                        .onesided = a->onesided};
     return tt_audio_stft_init(s, window, (int)a->win_length, norms[a->normalized], arena);
+}
+
+void tt_audio_expect_rate(const TtAudio *a, int64_t sample_rate, const char *who, const char *name)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    if (a->sample_rate == sample_rate || a->sample_rate == 0 || atomic_flag_test_and_set(&warned)) return;
+    tt_warn(
+        "%s: %s takes the clip for one of %lld Hz, but it has %d; give its sample_rate, or put a Resample before it",
+        name, who, (long long)sample_rate, a->sample_rate);
 }

@@ -120,6 +120,7 @@ static TtStatus centroid_apply(const void *o, TtTransformArgs *a)
 {
     const Centroid *c = o;
     TtAudio *spec = &a->scratch->audio;
+    tt_audio_expect_rate(a->audio, c->sample_rate, "SpectralCentroid", a->name);
     TT_TRY(tt_audio_stft(&c->stft, 1, NULL, a->audio, spec, a->scratch, "SpectralCentroid", a->name));
     const int64_t rows = spec->channels * spec->frames;
     TT_TRY(tt_audio_resize(a->audio, spec->channels, spec->frames, 1, false));
@@ -243,7 +244,9 @@ static TtStatus mel_scale_check(void *o, const TtNode *node, TtArena *arena)
 
 static TtStatus mel_scale_apply(const void *o, TtTransformArgs *a)
 {
-    return multiply(&((const MelScale *)o)->bank, a, "MelScale");
+    const MelScale *m = o;
+    tt_audio_expect_rate(a->audio, m->sample_rate, "MelScale", a->name);
+    return multiply(&m->bank, a, "MelScale");
 }
 
 const TtTransformDef tt_transform_MelScale = {
@@ -288,6 +291,7 @@ static TtStatus mel_check(void *o, const TtNode *node, TtArena *arena)
 
 static TtStatus mel_run(const Mel *m, TtTransformArgs *a, const char *who)
 {
+    tt_audio_expect_rate(a->audio, m->sample_rate, who, a->name);
     return tt_audio_take(
         a, tt_audio_stft(&m->stft, m->power, &m->bank, a->audio, &a->scratch->audio, a->scratch, who, a->name));
 }
@@ -426,6 +430,7 @@ static TtStatus lfcc_check(void *o, const TtNode *node, TtArena *arena)
 static TtStatus lfcc_apply(const void *o, TtTransformArgs *a)
 {
     const Lfcc *c = o;
+    tt_audio_expect_rate(a->audio, c->sample_rate, "LFCC", a->name);
     TT_TRY(tt_audio_take(a, tt_audio_stft(&c->spec.stft, c->spec.power, &c->bank, a->audio, &a->scratch->audio,
                                           a->scratch, "LFCC", a->name)));
     return cepstrum(&c->dct, c->log_lf, a, "LFCC");
