@@ -135,11 +135,6 @@ $(TOOLS): $(B)/tests/%: $(B)/obj/tests/tools/%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LDLIBS)
 
-# bench/NAME.c: programs that measure one thing.
-$(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
-
 # tests/fuzz/fuzz_NAME.c: with libFuzzer as fuzz/NAME (`make fuzz`), or only its corpus as tests/replay_NAME.
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZERS    := $(FUZZ_NAMES:%=$(B)/fuzz/%)
@@ -184,7 +179,7 @@ san: deps-test  ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer 
 	@KILLS=$${KILLS:-1} $(MAKE) --no-print-directory B=build/san SAN=1 test
 
 # Only what has threads of its own: the sanitizer does not know OpenMP's.
-TSAN_TESTS := test_loader test_loader_errors test_audio_draws
+TSAN_TESTS := test_loader test_loader_errors
 tsan: deps-test  ## the loader's tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory B=build/tsan SAN=thread $(TSAN_TESTS:%=build/tsan/tests/%)
 	@scripts/run_tests.sh build/tsan $(TSAN_TESTS:%=build/tsan/tests/%)

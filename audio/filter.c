@@ -117,10 +117,10 @@ TtStatus tt_loudness(TtAudio *a, int64_t sample_rate, const char *name, double *
         for (int64_t b = 0; b < blocks; b++) {
             double block = 0;
             for (int c = 0; c < a->channels; c++) block += weights[c] * energy(a, c, b, size, step);
-            const double l = block > 0 ? bias + 10 * log10(block) : -INFINITY;
+            const double l = bias + 10 * log10(block);
             if (l > gate_absolute && l > gate) sum += block, n++;
         }
-        loudness = n > 0 ? bias + 10 * log10(sum / (double)n) : (double)NAN;
+        loudness = bias + 10 * log10(sum / (double)n);
         gate = loudness - 10;
     }
     *lkfs = loudness;
@@ -136,7 +136,6 @@ static const TtOption loudness_options[] = {TT_OPTION_SAMPLE_RATE(Loudness), {0}
 static TtStatus loudness_apply(const void *o, TtTransformArgs *a)
 {
     double lkfs;
-    tt_audio_expect_rate(a->audio, ((const Loudness *)o)->sample_rate, "Loudness", a->name);
     TT_TRY(tt_loudness(a->audio, ((const Loudness *)o)->sample_rate, a->name, &lkfs));
     TT_TRY(tt_audio_resize(a->audio, 1, 1, 1, false));
     a->audio->data[0] = (float)lkfs;

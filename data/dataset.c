@@ -101,7 +101,7 @@ TtStatus tt_dataset_load(const TtDataset *d, const TtTransformChain *chain, uint
 }
 
 /* `type` of MAP, or an error that names the nearest known one. */
-static TtStatus find_type(const TtNode *map, const TtDatasetDef **out)
+TtStatus tt_dataset_type(const TtNode *map, const TtDatasetDef **out)
 {
     const char *names[64], *type;
     int n = 0;
@@ -128,7 +128,7 @@ TtStatus tt_dataset_open(const TtNode *map, const TtImageOptions *image, TtDatas
 {
     *out = NULL;
     const TtDatasetDef *def;
-    TT_TRY(find_type(map, &def));
+    TT_TRY(tt_dataset_type(map, &def));
     TtDataset *d = tt_realloc(NULL, sizeof *d);
     *d = (TtDataset){.def = def, .node = map};
     if (image) d->image = *image;

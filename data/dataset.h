@@ -50,8 +50,9 @@ typedef struct TtDatasetDef {
     size_t options_size;
     /* List the samples. OPTIONS is the parsed struct; self->options points to it. Sets count, classes, impl. */
     TtStatus (*open)(TtDataset *self);
-    TtTask task;   /* 0: classification */
-    TtMedia media; /* 0: pictures */
+    TtTask task;        /* 0: classification */
+    TtMedia media;      /* 0: pictures */
+    bool no_transforms; /* its samples go to the model as they are */
     TtStatus (*read)(const TtDataset *self, int64_t index, TtSample *out);
     /* Sound: after the transforms, set s->parts. RNG is this sample's own in this epoch. */
     TtStatus (*assemble)(const TtDataset *self, TtSample *s, TtRng *rng);
@@ -86,6 +87,8 @@ struct TtDataset {
 
 extern const TtDatasetDef *const tt_datasets[]; /* ended by NULL */
 
+/* The `type` of such a map; TT_ECONFIG when there is none like it. */
+TtStatus tt_dataset_type(const TtNode *map, const TtDatasetDef **out) TT_NODISCARD;
 /* Open what {type: ..., ...} describes. Paths in it are relative to the working directory. A missing path or
  * an empty set is TT_EDATA; a bad key TT_ECONFIG. */
 TtStatus tt_dataset_open(const TtNode *map, const TtImageOptions *image, TtDataset **out) TT_NODISCARD;
@@ -99,6 +102,10 @@ TtStatus tt_class_names_same(const char *const *a, int na, const char *what_a, c
 TtStatus tt_dataset_same_classes(const TtDataset *a, const TtDataset *b) TT_NODISCARD;
 
 TtMedia tt_dataset_media(const TtDataset *d);
+
+/* For sets of mixtures: s->audio (the mixture) and s->reference (the sources), of one length, become parts; SEGMENT seconds
+ * of them when it is above 0, at random in training. Both clips are interleaved in place. */
+TtStatus tt_separation_parts(TtSample *s, double segment, int rate, bool training, TtRng *rng) TT_NODISCARD;
 
 /* Sample INDEX as the loader makes it: read, transformed, assembled. POSITION keys its random numbers: (seed, epoch,
  * position in the epoch's order). *READ_FAILED (may be NULL) tells whether the reading failed. */

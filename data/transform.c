@@ -161,6 +161,18 @@ void tt_transform_chain_size(const TtTransformChain *c, int *h, int *w)
     for (int i = 0; i < c->n; i++) tt_transform_size(&c->list[i], h, w);
 }
 
+int64_t tt_transform_chain_hop(const TtTransformChain *c, const TtNode **node)
+{
+    int64_t hop = 0;
+    for (int i = 0; i < c->n; i++)
+        for (const TtOption *o = c->list[i].def->options; o && o->key; o++) {
+            if (strcmp(o->key, "hop_length") != 0 || o->type != TT_OPT_INT) continue;
+            memcpy(&hop, (const char *)c->list[i].options + o->offset, sizeof hop); /* its check has filled in null */
+            if (node) *node = c->list[i].node;
+        }
+    return hop;
+}
+
 bool tt_transform_chain_normalize(const TtTransformChain *c, float mean[3], float std[3])
 {
     for (int i = 0; i < c->n; i++) {

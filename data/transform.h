@@ -130,6 +130,8 @@ TtStatus tt_transform_chain_apply_batch(const TtTransformChain *c, uint64_t seed
                                         TtTensor x, TtTensor targets) TT_NODISCARD;
 /* The size that leaves the chain for an input of h x w (0: unknown before and after). */
 void tt_transform_chain_size(const TtTransformChain *c, int *h, int *w);
+/* Samples from frame to frame of the spectrogram that the chain makes: 0 when it makes none. *NODE (may be NULL): where. */
+int64_t tt_transform_chain_hop(const TtTransformChain *c, const TtNode **node);
 /* The Normalize of the chain, to show pictures again: false when there is none. */
 bool tt_transform_chain_normalize(const TtTransformChain *c, float mean[3], float std[3]);
 

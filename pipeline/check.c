@@ -32,7 +32,7 @@ static TtStatus predict_memory(TtSession *s, Memory *m)
     m->parameters = (double)(p->values_bytes + p->grads_bytes);
     m->optimizer = (double)p->grads_bytes * (states + (c->trainer.grad_accum_steps > 1)) +
                    (isnan(c->trainer.ema_decay) ? 0 : (double)p->values_bytes);
-    m->activations = (double)train + (double)val; /* both programs stay */
+    m->activations = (double)TT_MAX(train, val); /* the programs share their memory */
     m->batches = (double)batch * (double)tt_shape_count(&s->train_shape.x) * sizeof(float) *
                  (double)(c->data.prefetch_factor * s->num_workers + 1);
     m->total = m->parameters + m->optimizer + m->activations + m->batches + 60e6; /* the program itself, and decoders */

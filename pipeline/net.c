@@ -27,6 +27,7 @@ struct TtNet {
     int64_t classes;
     int count;
     Compiled *list;
+    TtSlab slab;    /* of all programs: one runs at a time */
     float *one_hot; /* rows made from labels, for losses that need them */
     size_t one_hot_rows;
     int64_t *out_lengths; /* of the outputs of the batch at hand */
@@ -124,6 +125,7 @@ TtStatus tt_net_open(const TtNetOptions *o, const TtNetShape *shape, uint64_t se
 {
     TtNet *n = tt_realloc(NULL, sizeof *n);
     *n = (TtNet){.o = *o, .params = tt_params_new(TT_F32), .classes = tt_model_classes(o->model)};
+    n->o.program.slab = &n->slab;
     *out = n;
     /* Two samples: batch norm cannot train on one. */
     Compiled probe = {.key = {.n = 2, .shape = *shape, .training = o->loss != NULL}};
@@ -144,6 +146,7 @@ void tt_net_close(TtNet *n)
     if (!n) return;
     for (int i = 0; i < n->count; i++) compiled_free(&n->list[i]);
     free(n->list);
+    tt_slab_free(&n->slab);
     tt_free(n->one_hot);
     free(n->out_lengths);
     tt_params_free(n->params);

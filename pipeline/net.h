@@ -53,7 +53,7 @@ TtNetInput tt_net_input(const TtBatch *b, int first, int count);
 /* The sum of the weights of a batch's samples. */
 double tt_net_weight(const TtNet *n, const TtBatch *b);
 
-/* Pointers are into the program's memory: valid until its next run. */
+/* Pointers are into the programs' memory: valid until the next run. */
 typedef struct TtNetOutput {
     double loss;             /* scale * sum, auxiliary heads included in training */
     const float *per_sample; /* n losses of the main head; NULL without a loss */

@@ -98,11 +98,12 @@ static TtStatus find_shape(const TtSession *s, const TtDataset *d, const TtTrans
     return st;
 }
 
-/* The data set is one for this model, and knows of it what it must. */
-static TtStatus check_task(const TtSession *s, TtDataset *d, const TtNode *node, const TtTransformChain *chain,
-                           bool training)
+/* The data set is one for this model. */
+static TtStatus check_task(const TtSession *s, const TtNode *node, const TtTransformChain *chain)
 {
-    TtTask task = d->def->task ? d->def->task : TT_TASK_CLASSIFICATION;
+    const TtDatasetDef *def;
+    TT_TRY(tt_dataset_type(node, &def));
+    TtTask task = def->task ? def->task : TT_TASK_CLASSIFICATION;
     if (task != tt_model_task(&s->model)) {
         char fit[256] = "";
         for (int i = 0; tt_datasets[i]; i++) {
@@ -110,19 +111,38 @@ static TtStatus check_task(const TtSession *s, TtDataset *d, const TtNode *node,
             if (other == tt_model_task(&s->model))
                 snprintf(fit + strlen(fit), sizeof fit - strlen(fit), "%s%s", *fit ? ", " : "", tt_datasets[i]->name);
         }
-        return tt_node_fail(tt_node_get(node, "type"), "%s is no data set for %s; it takes %s", d->def->name,
+        return tt_node_fail(tt_node_get(node, "type"), "%s is no data set for %s; it takes %s", def->name,
                             s->model.def->name, fit);
     }
-    TT_TRY(tt_transform_chain_check_media(chain, tt_dataset_media(d), d->def->name));
+    if (def->no_transforms && chain->n)
+        return tt_node_fail(chain->list[0].node, "a data set of type %s takes no transforms", def->name);
+    return tt_transform_chain_check_media(chain, def->media ? def->media : TT_MEDIA_IMAGE, def->name);
+}
+
+/* What the data set must know of the job; vocoders: that it has the frames which the model counts in. */
+static TtStatus describe_job(const TtSession *s, TtDataset *d, const TtNode *node, const TtTransformChain *chain,
+                             bool training)
+{
     d->job = (TtDatasetJob){.training = training, .classes = (int)tt_model_classes(&s->model)};
-    if (s->model.def->vocoder) s->model.def->vocoder(s->model.options, &d->job.hop, &d->job.kernel_size);
-    return TT_OK;
+    if (!s->model.def->vocoder) return TT_OK;
+    s->model.def->vocoder(s->model.options, &d->job.hop, &d->job.kernel_size);
+    const TtNode *at = node;
+    int64_t hop = tt_transform_chain_hop(chain, &at);
+    if (hop == 0) return tt_node_fail(at, "the transforms must make a spectrogram: give MelSpectrogram");
+    if (hop == d->job.hop) return TT_OK;
+    return tt_node_fail(at, "%s has a hop_length of %lld, and model.hop_length is %d: they must agree", at->text,
+                        (long long)hop, d->job.hop);
 }
 
 static TtStatus check_classes(const TtSession *s, const TtDataset *d, const char *which)
 {
     int64_t classes = tt_model_classes(&s->model);
-    if (!(tt_model_task(&s->model) & (TT_TASK_CLASSIFICATION | TT_TASK_SPEECH))) return TT_OK;
+    if (tt_model_task(&s->model) == TT_TASK_VOCODER) return TT_OK;
+    if (tt_model_task(&s->model) == TT_TASK_SEPARATION) {
+        if (d->classes == classes) return TT_OK;
+        return tt_node_fail(s->config->model, "data.%s has %d sources a mixture, but the model splits into %lld", which,
+                            d->classes, (long long)classes);
+    }
     const TtNode *model = s->config->model;
     const TtNode *at = tt_node_get(model, "num_classes") ? tt_node_get(model, "num_classes") : model;
     if (d->classes > classes)
@@ -162,8 +182,9 @@ static TtStatus open_set(TtSession *s, bool train)
     const TtTransformChain *chain = train ? &s->train_transforms : &s->val_transforms;
     TtDataset **d = train ? &s->train : &s->val;
     TtImageOptions image = {.max_pixels = c->data.max_pixels, .ignore_orientation = !c->data.orientation};
+    TT_TRY(check_task(s, node, chain));
     TT_TRY(tt_dataset_open(node, &image, d));
-    TT_TRY(check_task(s, *d, node, chain, train));
+    TT_TRY(describe_job(s, *d, node, chain, train));
     TT_TRY(check_classes(s, *d, train || fold ? "train" : "val"));
     TT_TRY(open_sampler(s, *d, train, train ? &s->train_sampler : &s->val_sampler));
     return find_shape(s, *d, chain, train ? &s->train_shape : &s->val_shape);

@@ -3,6 +3,7 @@
 #ifndef TT_PIPELINE_VALIDATE_H
 #define TT_PIPELINE_VALIDATE_H
 
+#include "audio/edit_distance.h"
 #include "pipeline/session.h"
 #include "pipeline/stats.h"
 #include "pipeline/task.h"
@@ -15,11 +16,24 @@ typedef struct TtMistake {
     double loss, probability; /* of the predicted class */
 } TtMistake;
 
+/* What was heard in a clip. */
+enum { TT_TRANSCRIPTS = 12 };
+typedef struct TtTranscript {
+    int64_t index; /* in the validation set */
+    char *reference, *heard;
+} TtTranscript;
+
 struct TtValidation {
     const TtTaskDef *task;
     int64_t samples;
     double loss; /* the configured loss averaged over samples */
     double seconds;
+    /* separation */
+    double si_snri; /* sum over samples, dB */
+    /* speech */
+    TtEdits chars, words;
+    int n_transcripts; /* the first of the set */
+    TtTranscript transcripts[TT_TRANSCRIPTS];
     /* classification */
     TtClassStats stats;
     int n_worst;

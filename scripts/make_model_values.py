@@ -6,6 +6,7 @@ One line a model: name, scalars in parameters, tensors in the state dict, and th
 "name shape\n" of the state dict in its order, where shape is "(64,3,7,7)".
 """
 import torch
+import torchaudio
 import torchvision
 
 TORCHVISION = """resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d wide_resnet50_2
@@ -15,6 +16,10 @@ wide_resnet101_2""".split()
 # out above in torch.nn and gets a line here.
 MODELS = {name: lambda name=name: getattr(torchvision.models, name)(weights=None, num_classes=1000) for name in TORCHVISION}
 MODELS["resnet"] = MODELS["resnet18"]
+MODELS["wav2letter"] = torchaudio.models.Wav2Letter
+MODELS["conv_tasnet"] = torchaudio.models.ConvTasNet
+MODELS["conv_tasnet_base"] = torchaudio.models.conv_tasnet_base
+MODELS["wavernn"] = lambda: torchaudio.models.WaveRNN(upsample_scales=[5, 5, 8], n_classes=256, hop_length=200)
 
 
 def fnv(text):

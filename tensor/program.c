@@ -238,12 +238,32 @@ static TtStatus prepare(TtGraph *g, const TtProgramOptions *o, TtProgram **out)
     return TT_OK;
 }
 
+void tt_slab_free(TtSlab *s)
+{
+    tt_free(s->data);
+    *s = (TtSlab){0};
+}
+
+static TtStatus make_slab(TtProgram *p)
+{
+    TtSlab *shared = p->options.slab;
+    size_t size = p->stats.activation_bytes;
+    if (!shared) return tt_alloc(&p->slab, size);
+    if (!shared->data || size > shared->size) {
+        tt_slab_free(shared);
+        TT_TRY(tt_alloc(&shared->data, size));
+        shared->size = size;
+    }
+    p->slab = shared->data;
+    return TT_OK;
+}
+
 TtStatus tt_program_build(TtGraph *g, const TtProgramOptions *o, TtProgram **out)
 {
     *out = NULL;
     TtProgram *p = NULL;
     TtStatus s = prepare(g, o, &p);
-    if (s == TT_OK) s = tt_alloc(&p->slab, p->stats.activation_bytes);
+    if (s == TT_OK) s = make_slab(p);
     if (s != TT_OK) {
         tt_program_free(p);
         return s;
@@ -276,7 +296,7 @@ void tt_program_free(TtProgram *p)
         Step *s = &p->steps[i];
         if (s->args.state) s->node->op->cpu_release(s->args.state);
     }
-    tt_free(p->slab);
+    if (!p->options.slab) tt_free(p->slab);
     tt_arena_free(&p->arena);
     free(p);
 }
@@ -300,8 +320,17 @@ static void poison(TtProgram *p, const Step *step)
     }
 }
 
+/* The shared memory may have moved when another program needed more. */
+static void follow_slab(TtProgram *p)
+{
+    if (!p->options.slab || p->slab == p->options.slab->data) return;
+    p->slab = p->options.slab->data;
+    for (int i = 0; i < p->nsteps; i++) fill_args(p, &p->steps[i]);
+}
+
 TtStatus tt_program_run(TtProgram *p, const TtStepInfo *info)
 {
+    follow_slab(p);
     for (int i = 0; i < p->nsteps; i++) {
         Step *step = &p->steps[i];
         if (!step->kernel) {

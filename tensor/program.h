@@ -10,11 +10,20 @@
 
 typedef struct TtProgram TtProgram;
 
+/* Memory for activations that several programs share, one running at a time: as large as the largest needs. What a
+ * program has put out is then valid until the next run of any. Zero-initialise; tt_slab_free when all programs are gone. */
+typedef struct TtSlab {
+    void *data;
+    size_t size;
+} TtSlab;
+void tt_slab_free(TtSlab *s);
+
 typedef struct TtProgramOptions {
     bool no_plan;   /* every value keeps memory of its own */
     bool reference; /* reference kernels only */
     bool poison;    /* fill memory with NaN bytes as soon as its value is dead, to find reads of dead values */
     bool timing;    /* measure each op */
+    TtSlab *slab;   /* NULL: memory of its own */
 } TtProgramOptions;
 
 /* Build from a graph (which must outlive the program) whose params are allocated. Only nodes that outputs,

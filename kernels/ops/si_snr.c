@@ -71,23 +71,20 @@ static double ratio(const Gram *g, int i, int j)
 static void best_order(const Gram *g, int n, int order[MOST])
 {
     double best[1 << MOST], value[MOST][MOST];
-    int choice[1 << MOST] = {0}, all = (1 << n) - 1, taken = 0;
+    int choice[1 << MOST], all = (1 << n) - 1;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) value[i][j] = ratio(g, i, j);
     best[all] = 0;
-    for (int set = all - 1; set >= 0; set--) {
-        int i = __builtin_popcount((unsigned)set);
-        choice[set] = -1;
+    for (int taken = all - 1; taken >= 0; taken--) {
+        int i = __builtin_popcount((unsigned)taken);
+        choice[taken] = -1;
         for (int j = 0; j < n; j++) {
-            if (set >> j & 1) continue;
-            double v = value[i][j] + best[set | 1 << j];
-            if (choice[set] < 0 || v > best[set]) best[set] = v, choice[set] = j;
+            if (taken >> j & 1) continue;
+            double v = value[i][j] + best[taken | 1 << j];
+            if (choice[taken] < 0 || v > best[taken]) best[taken] = v, choice[taken] = j;
         }
     }
-    for (int i = 0; i < n; i++) {
-        order[i] = choice[taken];
-        taken |= 1 << order[i];
-    }
+    for (int i = 0, taken = 0; i < n; taken |= 1 << order[i++]) order[i] = choice[taken];
 }
 
 void tt_si_snr_measure(const float *est, const float *ref, int64_t frames, int sources, bool fixed_order, TtSiSnr *out)
