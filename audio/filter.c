@@ -117,7 +117,7 @@ TtStatus tt_loudness(TtAudio *a, int64_t sample_rate, const char *name, double *
         for (int64_t b = 0; b < blocks; b++) {
             double block = 0;
             for (int c = 0; c < a->channels; c++) block += weights[c] * energy(a, c, b, size, step);
-            const double l = bias + 10 * log10(block);
+            const double l = block > 0 ? bias + 10 * log10(block) : -INFINITY;
             if (l > gate_absolute && l > gate) sum += block, n++;
         }
         loudness = bias + 10 * log10(sum / (double)n);

@@ -74,7 +74,7 @@ static void best_order(const Gram *g, int n, int order[MOST])
     int choice[1 << MOST], all = (1 << n) - 1;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) value[i][j] = ratio(g, i, j);
-    best[all] = 0;
+    best[all] = 0, choice[all] = -1;
     for (int taken = all - 1; taken >= 0; taken--) {
         int i = __builtin_popcount((unsigned)taken);
         choice[taken] = -1;
@@ -84,7 +84,10 @@ static void best_order(const Gram *g, int n, int order[MOST])
             if (choice[taken] < 0 || v > best[taken]) best[taken] = v, choice[taken] = j;
         }
     }
-    for (int i = 0, taken = 0; i < n; taken |= 1 << order[i++]) order[i] = choice[taken];
+    for (int i = 0, taken = 0; i < n; i++) {
+        order[i] = choice[taken];
+        taken |= 1 << order[i];
+    }
 }
 
 void tt_si_snr_measure(const float *est, const float *ref, int64_t frames, int sources, bool fixed_order, TtSiSnr *out)
