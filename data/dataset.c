@@ -10,6 +10,7 @@
 
 #include "tensor/file.h"
 #include "tensor/fs.h"
+#include "tensor/variant.h"
 
 /* An encoded picture of max_pixels 16-bit samples stays below this; a larger file is no picture. */
 #define LARGEST_FILE ((uint64_t)2 << 30)
@@ -101,34 +102,23 @@ TtStatus tt_dataset_load(const TtDataset *d, const TtTransformChain *chain, uint
 }
 
 /* `type` of MAP, or an error that names the nearest known one. */
-TtStatus tt_dataset_type(const TtNode *map, const TtDatasetDef **out)
+TtStatus tt_dataset_type(const TtNode *map, const TtNode *key, const TtDatasetDef **out)
 {
-    const char *names[64], *type;
-    int n = 0;
-    if (!map || map->kind != TT_NODE_MAP)
-        return tt_node_fail(map, "a dataset is a map with a `type`, such as {type: image_folder, path: DIR}");
-    const TtNode *node = tt_node_get(map, "type");
-    if (!node)
-        return tt_node_fail(map, "`type` is missing: it says what kind of dataset this is (ttrain list datasets)");
-    TT_TRY(tt_node_string(node, "type", &type));
-    for (; tt_datasets[n]; n++) {
-        TT_ASSERT(n < TT_COUNT(names));
-        names[n] = tt_datasets[n]->name;
-        if (strcmp(names[n], type) == 0) {
-            *out = tt_datasets[n];
-            return TT_OK;
-        }
-    }
-    const char *near = tt_nearest(type, names, n);
-    return near ? tt_node_fail(node, "unknown dataset type '%s'; did you mean '%s'?", type, near)
-                : tt_node_fail(node, "unknown dataset type '%s' (ttrain list datasets)", type);
+    const char *names[64];
+    int n = 0, index;
+    if (!map) return tt_node_fail(key, "a data set is a map with a `type`, such as {type: image_folder, path: DIR}");
+    for (; tt_datasets[n]; n++) names[n] = tt_datasets[n]->name;
+    TT_ASSERT(n <= TT_COUNT(names));
+    TT_TRY(tt_variant_select(map, key, "data set type", "type", names, n, &index));
+    *out = tt_datasets[index];
+    return TT_OK;
 }
 
 TtStatus tt_dataset_open(const TtNode *map, const TtImageOptions *image, TtDataset **out)
 {
     *out = NULL;
     const TtDatasetDef *def;
-    TT_TRY(tt_dataset_type(map, &def));
+    TT_TRY(tt_dataset_type(map, NULL, &def));
     TtDataset *d = tt_realloc(NULL, sizeof *d);
     *d = (TtDataset){.def = def, .node = map};
     if (image) d->image = *image;

@@ -87,8 +87,9 @@ struct TtDataset {
 
 extern const TtDatasetDef *const tt_datasets[]; /* ended by NULL */
 
-/* The `type` of such a map; TT_ECONFIG when there is none like it. */
-TtStatus tt_dataset_type(const TtNode *map, const TtDatasetDef **out) TT_NODISCARD;
+/* The `type` of such a map; TT_ECONFIG when there is none like it. KEY (may be NULL) is the config's, for what is
+ * missing. */
+TtStatus tt_dataset_type(const TtNode *map, const TtNode *key, const TtDatasetDef **out) TT_NODISCARD;
 /* Open what {type: ..., ...} describes. Paths in it are relative to the working directory. A missing path or
  * an empty set is TT_EDATA; a bad key TT_ECONFIG. */
 TtStatus tt_dataset_open(const TtNode *map, const TtImageOptions *image, TtDataset **out) TT_NODISCARD;

@@ -2,7 +2,7 @@
 /* models/model.c - the registry of architectures and the config's `model` section. */
 #include "models/model.h"
 
-#include <string.h>
+#include "tensor/variant.h"
 
 #define MODEL(name) extern const TtModelDef tt_model_##name;
 #include "models/models.def"
@@ -36,22 +36,13 @@ const TtOption tt_model_common_options[] = {
 
 static TtStatus find_model(const TtNode *map, const TtNode *key, const TtModelDef **out)
 {
-    const TtNode *n = tt_node_get(map, "name");
-    if (tt_node_is_null(n)) return tt_node_fail(key ? key : map, "model needs a name; `ttrain list models` shows them");
-    const char *name;
-    TT_TRY(tt_node_string(n, "model.name", &name));
     const char *names[256];
-    int count = 0;
-    for (; tt_models[count]; count++) {
-        names[count] = tt_models[count]->name;
-        if (strcmp(name, names[count]) == 0) {
-            *out = tt_models[count];
-            return TT_OK;
-        }
-    }
-    const char *near = tt_nearest(name, names, count);
-    return tt_node_fail(n, "unknown model '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-                        near ? "'?" : "; `ttrain list models` shows them");
+    int n = 0, index;
+    for (; tt_models[n]; n++) names[n] = tt_models[n]->name;
+    TT_ASSERT(n <= TT_COUNT(names));
+    TT_TRY(tt_variant_select(map, key, "model", "name", names, n, &index));
+    *out = tt_models[index];
+    return TT_OK;
 }
 
 TtStatus tt_model_parse(const TtNode *map, const TtNode *key, TtArena *arena, TtModel *out)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/ops/loss.h"
-#include "pipeline/variant.h"
+#include "tensor/variant.h"
 
 #define LOSS(name) extern const TtLossDef tt_loss_##name;
 #include "pipeline/losses.def"

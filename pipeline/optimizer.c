@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/variant.h"
+#include "tensor/variant.h"
 
 #define OPTIMIZER(name) extern const TtOptimizerDef tt_optim_##name;
 #include "pipeline/optimizers.def"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "pipeline/variant.h"
+#include "tensor/variant.h"
 
 enum { INTERVAL_STEP, INTERVAL_EPOCH };
 typedef struct Common {

@@ -9,7 +9,7 @@
 #include "pipeline/loss.h"
 #include "pipeline/optimizer.h"
 #include "pipeline/scheduler.h"
-#include "pipeline/variant.h"
+#include "tensor/variant.h"
 #include "data/transform.h"
 
 static TtStatus check_model(const TtNode *node, const TtNode *key, TtArena *arena)
@@ -92,12 +92,7 @@ static TtStatus print_scheduler(FILE *f, const TtNode *node, int indent, bool he
 static TtStatus parse_dataset(const TtNode *node, const TtNode *key, TtArena *arena, const TtDatasetDef **def,
                               void **options)
 {
-    enum { MAX = 64 };
-    const char *names[MAX];
-    int n = 0, index;
-    for (; n < MAX && tt_datasets[n]; n++) names[n] = tt_datasets[n]->name;
-    TT_TRY(tt_variant_select(node, key, "data set type", "type", names, n, &index));
-    *def = tt_datasets[index];
+    TT_TRY(tt_dataset_type(node, key, def));
     *options = tt_arena_alloc(arena, (*def)->options_size);
     return tt_options_parse((*def)->options, node, "type", key, arena, *options);
 }

@@ -102,7 +102,7 @@ static TtStatus find_shape(const TtSession *s, const TtDataset *d, const TtTrans
 static TtStatus check_task(const TtSession *s, const TtNode *node, const TtTransformChain *chain)
 {
     const TtDatasetDef *def;
-    TT_TRY(tt_dataset_type(node, &def));
+    TT_TRY(tt_dataset_type(node, NULL, &def));
     TtTask task = def->task ? def->task : TT_TASK_CLASSIFICATION;
     if (task != tt_model_task(&s->model)) {
         char fit[256] = "";

@@ -28,7 +28,7 @@ static void test_types(void **state)
     TtDataset *d;
     expect_error(OPEN(&d, "path", "x"), TT_ECONFIG, "test.yaml:1:1:", "type", NULL);
     expect_error(OPEN(&d, "type", "image_foldr", "path", "x"), TT_ECONFIG, "image_foldr", "'image_folder'", NULL);
-    expect_error(OPEN(&d, "type", "zebra"), TT_ECONFIG, "zebra", "ttrain list datasets", NULL);
+    expect_error(OPEN(&d, "type", "zebra"), TT_ECONFIG, "zebra", "there are image_folder, image_manifest", NULL);
     expect_error(OPEN(&d, "type", "image_folder"), TT_ECONFIG, "path", NULL);
     expect_error(OPEN(&d, "type", "image_folder", "path", "x", "alow_empty", "true"), TT_ECONFIG, "alow_empty",
                  "allow_empty", NULL);

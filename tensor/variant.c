@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline/variant.c - sections whose `name` decides which options they take. */
-#include "pipeline/variant.h"
+/* tensor/variant.c - sections whose `name` decides which options they take. */
+#include "tensor/variant.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pipeline/variant.h - sections of the form {name: which, ...its options}: data sets, optimizer, scheduler. */
-#ifndef TT_PIPELINE_VARIANT_H
-#define TT_PIPELINE_VARIANT_H
+/* tensor/variant.h - sections of the form {name: which, ...its options}: data sets, optimizer, scheduler. */
+#ifndef TT_TENSOR_VARIANT_H
+#define TT_TENSOR_VARIANT_H
 
 #include "tensor/options.h"
 
