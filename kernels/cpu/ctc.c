@@ -36,7 +36,7 @@ static void open(Sample *p, const TtKernelArgs *a, int64_t n)
     p->blank = ((const TtCtcAttrs *)a->attrs)->blank;
     float **const of[] = {&p->skip, &p->emit, &p->ahead, &p->beta};
     for (int i = 0; i < TT_COUNT(of); i++, rows += p->row) *of[i] = rows;
-    p->label = (int32_t *)rows;
+    p->label = (int32_t *)(void *)rows;
     p->alpha = rows + p->row;
     for (int64_t i = 0; i < p->row; i++) p->skip[i] = NEVER;
     for (int64_t s = 0; s < p->states; s++) {
