@@ -52,11 +52,14 @@ static int or_one(int v)
 
 /* The parameters of a convolution along time; their bound is 1 / sqrt(fan_in), for which torch takes the weight's second
  * axis whichever way the convolution goes. */
-static void conv1d_params(TtGraph *g, TtShape weight, int out, bool no_bias, TtVal *w, TtVal *b)
+static void conv1d_params(TtGraph *g, TtShape weight, int out, bool no_bias, TtWeightInit how, TtVal *w, TtVal *b)
 {
-    TtInit init = uniform_bound(1 / sqrt((double)weight.dims[1] * (double)weight.dims[2]));
+    double fan_in = (double)weight.dims[1] * (double)weight.dims[2];
+    TtInit init = uniform_bound(1 / sqrt(fan_in)), bias = init;
+    if (how == TT_WEIGHT_KAIMING_FAN_IN)
+        init = (TtInit){TT_INIT_NORMAL, 0, sqrt(2 / fan_in)}, bias = (TtInit){TT_INIT_CONST, 0, 0};
     *w = product_input(g, tt_param(g, "weight", weight, init));
-    *b = no_bias ? TT_NONE : product_input(g, tt_param(g, "bias", TT_SHAPE(out), init));
+    *b = no_bias ? TT_NONE : product_input(g, tt_param(g, "bias", TT_SHAPE(out), bias));
 }
 
 TtVal tt_nn_conv1d(TtGraph *g, TtVal x, const char *name, TtConv1dOptions o)
@@ -66,7 +69,7 @@ TtVal tt_nn_conv1d(TtGraph *g, TtVal x, const char *name, TtConv1dOptions o)
     if (!groups_fit(g, name, in, o.out, (int)a.groups)) return TT_NONE;
     tt_graph_push(g, "%s", name);
     TtVal w, b;
-    conv1d_params(g, TT_SHAPE(o.out, in / a.groups, o.kernel), o.out, o.no_bias, &w, &b);
+    conv1d_params(g, TT_SHAPE(o.out, in / a.groups, o.kernel), o.out, o.no_bias, o.init, &w, &b);
     TtVal y = tt_conv1d_op(g, product_input(g, x), w, b, &a);
     tt_graph_pop(g);
     return y;
@@ -79,7 +82,7 @@ TtVal tt_nn_conv_transpose1d(TtGraph *g, TtVal x, const char *name, TtConvTransp
     if (!groups_fit(g, name, in, o.out, (int)a.conv.groups)) return TT_NONE;
     tt_graph_push(g, "%s", name);
     TtVal w, b;
-    conv1d_params(g, TT_SHAPE(in, o.out / a.conv.groups, o.kernel), o.out, o.no_bias, &w, &b);
+    conv1d_params(g, TT_SHAPE(in, o.out / a.conv.groups, o.kernel), o.out, o.no_bias, TT_WEIGHT_DEFAULT, &w, &b);
     TtVal y = tt_conv_transpose1d_op(g, product_input(g, x), w, b, &a);
     tt_graph_pop(g);
     return y;

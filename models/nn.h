@@ -13,6 +13,7 @@
 /* How weights start. */
 typedef enum TtWeightInit {
     TT_WEIGHT_DEFAULT,        /* torch.nn's: uniform, kaiming with a = sqrt(5) */
+    TT_WEIGHT_KAIMING_FAN_IN, /* normal, std sqrt(2 / fan_in), biases 0: the signal keeps its size through ReLU layers */
     TT_WEIGHT_KAIMING_FAN_OUT /* normal, std sqrt(2 / (out * kernel area)) (He et al. 2015), as torchvision's CNNs */
 } TtWeightInit;
 
@@ -40,6 +41,7 @@ typedef struct TtConv1dOptions {
     int dilation; /* 1 */
     int groups;   /* 1 */
     bool no_bias;
+    TtWeightInit init; /* the default, or KAIMING_FAN_IN */
 } TtConv1dOptions;
 /* torch.nn.Conv1d on (N,T,C): weight (out, in/groups, kernel), bias (out). */
 TtVal tt_nn_conv1d(TtGraph *g, TtVal x, const char *name, TtConv1dOptions o);

@@ -9,7 +9,7 @@ enum { WAVEFORM, POWER_SPECTRUM, MFCC };
 
 typedef struct Wav2Letter {
     int64_t num_classes, num_features;
-    int input_type;
+    int input_type, init;
 } Wav2Letter;
 
 static const TtOption options[] = {
@@ -17,6 +17,10 @@ static const TtOption options[] = {
      .max = 1 << 20, .help = "classes, the blank among them"},
     {"input_type", TT_OPT_ENUM, offsetof(Wav2Letter, input_type), .def = "waveform",
      .choices = "waveform|power_spectrum|mfcc", .help = "raw samples, or features (the two are alike)"},
+    {"init", TT_OPT_ENUM, offsetof(Wav2Letter, init), .def = "default", .choices = "default|kaiming",
+     .help = "how weights start: as torchaudio's, with which the signal all but vanishes over eleven layers, or normal "
+             "with "
+             "std sqrt(2 / fan_in)"},
     {"num_features", TT_OPT_INT, offsetof(Wav2Letter, num_features), .def = "1", .flags = TT_OPT_RANGED, .min = 1,
      .max = 1 << 16, .help = "channels of the input: 1 for samples, bins of a spectrum"},
     {0},
@@ -31,11 +35,13 @@ static const Layer layers[] = {{250, 48, 2, 23},  {250, 7, 1, 3},  {250, 7, 1, 3
                                {250, 7, 1, 3},    {250, 7, 1, 3},  {250, 7, 1, 3}, {250, 7, 1, 3},
                                {2000, 32, 1, 16}, {2000, 1, 1, 0}, {0, 1, 1, 0}}; /* 0: num_classes */
 
-static TtVal conv(TtGraph *g, TtVal x, const Layer *l, int index, int out)
+static TtVal conv(TtGraph *g, const Wav2Letter *m, TtVal x, const Layer *l, int index, int out)
 {
     char name[16];
     snprintf(name, sizeof name, "%d", 2 * index); /* the odd ones are the activations */
-    return tt_relu(g, tt_conv1d(g, x, name, .out = out, .kernel = l->kernel, .stride = l->stride, .pad = l->pad));
+    TtWeightInit init = m->init ? TT_WEIGHT_KAIMING_FAN_IN : TT_WEIGHT_DEFAULT;
+    return tt_relu(
+        g, tt_conv1d(g, x, name, .out = out, .kernel = l->kernel, .stride = l->stride, .pad = l->pad, .init = init));
 }
 
 static void build(TtGraph *g, const void *o, const TtModelInput *in, TtModelOutput *out)
@@ -51,12 +57,12 @@ static void build(TtGraph *g, const void *o, const TtModelInput *in, TtModelOutp
     tt_graph_push(g, "acoustic_model");
     if (waveform) {
         tt_graph_push(g, "0");
-        x = conv(g, x, &front, 0, front.out);
+        x = conv(g, m, x, &front, 0, front.out);
         tt_graph_pop(g);
         tt_graph_push(g, "1");
     }
     for (int i = 0; i < TT_COUNT(layers); i++)
-        x = conv(g, x, &layers[i], i, layers[i].out ? layers[i].out : (int)m->num_classes);
+        x = conv(g, m, x, &layers[i], i, layers[i].out ? layers[i].out : (int)m->num_classes);
     if (waveform) tt_graph_pop(g);
     tt_graph_pop(g);
     out->logits = tt_log_softmax(g, tt_cast(g, x, tt_graph_ftype(g)), 2);
