@@ -94,6 +94,11 @@ static int64_t offset_at(const TtBlocks *b, int t, int64_t i)
     return tt_block_row_offset(b, t, i / b->inner) + i % b->inner * b->strides[t][b->rank - 1];
 }
 
+static void arithmetic_block(const float *const *in, float *out, int64_t start, int n, const void *kind)
+{
+    arithmetic[*(const TtBinaryKind *)kind](in[0], in[1], out, n);
+}
+
 TtStatus TT_CPU(binary)(TtKernelArgs *k)
 {
     TtBinaryKind kind = ((const TtBinaryAttrs *)k->attrs)->kind;
@@ -107,19 +112,19 @@ TtStatus TT_CPU(binary)(TtKernelArgs *k)
         return TT_OK;
     }
     TT_TRY(tt_need_floats(k));
-#pragma omp parallel if (b.total > TT_GRAIN)
-    {
-        TtBlockBuffers buf;
-        memset(buf.ready, 0, sizeof buf.ready);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < b.count; i++) {
-            TtSpan s = tt_block_span(&b, i);
-            const float *x = tt_block_in(&b, 0, s, &buf), *y = tt_block_in(&b, 1, s, &buf);
-            arithmetic[kind](x, y, tt_block_out(&k->out[0], 2, s, &buf), s.n);
-            tt_block_store(&k->out[0], 2, s, &buf);
-        }
-    }
+    tt_blocks_run(&b, 2, &k->out[0], arithmetic_block, &kind);
     return TT_OK;
+}
+
+typedef struct Compare {
+    Comparison kernel;
+    uint8_t *out;
+} Compare;
+
+static void compare_block(const float *const *in, float *out, int64_t start, int n, const void *user)
+{
+    const Compare *c = user;
+    c->kernel(in[0], in[1], c->out + start, n);
 }
 
 TtStatus TT_CPU(compare)(TtKernelArgs *k)
@@ -134,24 +139,15 @@ TtStatus TT_CPU(compare)(TtKernelArgs *k)
         return TT_OK;
     }
     TT_TRY(tt_need_floats(k));
-#pragma omp parallel if (b.total > TT_GRAIN)
-    {
-        TtBlockBuffers buf;
-        memset(buf.ready, 0, sizeof buf.ready);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < b.count; i++) {
-            TtSpan s = tt_block_span(&b, i);
-            const float *x = tt_block_in(&b, 0, s, &buf), *y = tt_block_in(&b, 1, s, &buf);
-            comparison[kind](x, y, out + s.start, s.n);
-        }
-    }
+    tt_blocks_run(&b, 2, NULL, compare_block, &(Compare){comparison[kind], out});
     return TT_OK;
 }
 
-static void choose(const float *cond, const float *x, const float *y, float *z, int n)
+static void choose_block(const float *const *in, float *out, int64_t start, int n, const void *user)
 {
+    const float *cond = in[0], *x = in[1], *y = in[2];
 #pragma omp simd
-    for (int i = 0; i < n; i++) z[i] = tt_select(cond[i] != 0.0f, x[i], y[i]);
+    for (int i = 0; i < n; i++) out[i] = tt_select(cond[i] != 0.0f, x[i], y[i]);
 }
 
 /* Integers and float64: copied as they are. */
@@ -173,18 +169,6 @@ TtStatus TT_CPU(where)(TtKernelArgs *k)
         choose_bytes(&b, k);
         return TT_OK;
     }
-#pragma omp parallel if (b.total > TT_GRAIN)
-    {
-        TtBlockBuffers buf;
-        memset(buf.ready, 0, sizeof buf.ready);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < b.count; i++) {
-            TtSpan s = tt_block_span(&b, i);
-            const float *cond = tt_block_in(&b, 0, s, &buf), *x = tt_block_in(&b, 1, s, &buf),
-                        *y = tt_block_in(&b, 2, s, &buf);
-            choose(cond, x, y, tt_block_out(&k->out[0], 3, s, &buf), s.n);
-            tt_block_store(&k->out[0], 3, s, &buf);
-        }
-    }
+    tt_blocks_run(&b, 3, &k->out[0], choose_block, NULL);
     return TT_OK;
 }

@@ -212,6 +212,27 @@ static inline bool tt_is_float_class(TtDType t)
     return t == TT_F32 || t == TT_BF16 || t == TT_F16;
 }
 
+/* One block: N values of each input. OUT is where they go, NULL for a kernel that writes from element START on itself. */
+typedef void TtBlockFn(const float *const *in, float *out, int64_t start, int n, const void *user);
+
+/* FN on every block of the planned inputs, in threads; its results become Y, of any float class (NULL: see above). */
+static inline void tt_blocks_run(const TtBlocks *b, int nin, const TtTensor *y, TtBlockFn *fn, const void *user)
+{
+#pragma omp parallel if (b->total > TT_GRAIN)
+    {
+        TtBlockBuffers buf;
+        memset(buf.ready, 0, sizeof buf.ready);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < b->count; i++) {
+            TtSpan s = tt_block_span(b, i);
+            const float *in[TT_BLOCK_TENSORS];
+            for (int t = 0; t < nin; t++) in[t] = tt_block_in(b, t, s, &buf);
+            fn(in, y ? tt_block_out(y, nin, s, &buf) : NULL, s.start, s.n, user);
+            if (y) tt_block_store(y, nin, s, &buf);
+        }
+    }
+}
+
 /* For kernels that compute in float32: fail for anything else (float64 graphs run on the reference kernels). */
 static inline TtStatus tt_need_floats(const TtKernelArgs *a)
 {

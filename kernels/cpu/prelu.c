@@ -4,25 +4,19 @@
 
 #include "kernels/cpu/block.h"
 
+static void prelu_block(const float *const *in, float *out, int64_t start, int n, const void *user)
+{
+    const float *x = in[0], *w = in[1];
+#pragma omp simd
+    for (int i = 0; i < n; i++) out[i] = tt_select(x[i] > 0.0f, x[i], w[i] * x[i]);
+}
+
 TtStatus TT_CPU(prelu)(TtKernelArgs *k)
 {
     TT_TRY(tt_need_floats(k));
     TtBlocks b;
     tt_blocks_plan(&b, &k->out[0].shape, (const TtTensor *[]){&k->in[0], &k->in[1]}, 2);
-#pragma omp parallel if (b.total > TT_GRAIN)
-    {
-        TtBlockBuffers buf;
-        memset(buf.ready, 0, sizeof buf.ready);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < b.count; i++) {
-            TtSpan s = tt_block_span(&b, i);
-            const float *x = tt_block_in(&b, 0, s, &buf), *w = tt_block_in(&b, 1, s, &buf);
-            float *y = tt_block_out(&k->out[0], 2, s, &buf);
-#pragma omp simd
-            for (int j = 0; j < s.n; j++) y[j] = tt_select(x[j] > 0.0f, x[j], w[j] * x[j]);
-            tt_block_store(&k->out[0], 2, s, &buf);
-        }
-    }
+    tt_blocks_run(&b, 2, &k->out[0], prelu_block, NULL);
     return TT_OK;
 }
 

@@ -149,24 +149,25 @@ static const Backward backward[TT_UNARY_COUNT] = {
 #undef UNARY
 };
 
+static void forward_block(const float *const *in, float *out, int64_t start, int n, const void *attrs)
+{
+    const TtUnaryAttrs *u = attrs;
+    forward[u->kind](in[0], out, n, (float)u->a, (float)u->b);
+}
+
+static void backward_block(const float *const *in, float *out, int64_t start, int n, const void *attrs)
+{
+    const TtUnaryAttrs *u = attrs;
+    backward[u->kind](in[0], in[1], out, n, (float)u->a, (float)u->b);
+}
+
 TtStatus TT_CPU(unary)(TtKernelArgs *k)
 {
     const TtUnaryAttrs *u = k->attrs;
     TT_TRY(tt_need_floats(k));
     TtBlocks b;
     tt_blocks_plan(&b, &k->out[0].shape, (const TtTensor *[]){&k->in[0]}, 1);
-#pragma omp parallel if (b.total > TT_GRAIN)
-    {
-        TtBlockBuffers buf;
-        memset(buf.ready, 0, sizeof buf.ready);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < b.count; i++) {
-            TtSpan s = tt_block_span(&b, i);
-            const float *x = tt_block_in(&b, 0, s, &buf);
-            forward[u->kind](x, tt_block_out(&k->out[0], 1, s, &buf), s.n, (float)u->a, (float)u->b);
-            tt_block_store(&k->out[0], 1, s, &buf);
-        }
-    }
+    tt_blocks_run(&b, 1, &k->out[0], forward_block, u);
     return TT_OK;
 }
 
@@ -177,17 +178,6 @@ TtStatus TT_CPU(unary_bwd)(TtKernelArgs *k)
     TT_ASSERT(backward[u->kind]);
     TtBlocks b;
     tt_blocks_plan(&b, &k->out[0].shape, (const TtTensor *[]){&k->in[0], &k->in[1]}, 2);
-#pragma omp parallel if (b.total > TT_GRAIN)
-    {
-        TtBlockBuffers buf;
-        memset(buf.ready, 0, sizeof buf.ready);
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < b.count; i++) {
-            TtSpan s = tt_block_span(&b, i);
-            const float *dy = tt_block_in(&b, 0, s, &buf), *v = tt_block_in(&b, 1, s, &buf);
-            backward[u->kind](dy, v, tt_block_out(&k->out[0], 2, s, &buf), s.n, (float)u->a, (float)u->b);
-            tt_block_store(&k->out[0], 2, s, &buf);
-        }
-    }
+    tt_blocks_run(&b, 2, &k->out[0], backward_block, u);
     return TT_OK;
 }
