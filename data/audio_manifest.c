@@ -19,7 +19,7 @@ static const TtOption options[] = {
     {"path", TT_OPT_STRING, offsetof(Options, path), .help = "tab-separated file; columns: path text"},
     {"sample_rate", TT_OPT_INT, offsetof(Options, sample_rate), .flags = TT_OPT_RANGED, .min = 1, .max = 1 << 24,
      .help = "Hz; files of another rate are resampled"},
-    {"labels", TT_OPT_STRING, offsetof(Options, labels), .def = "\"" ENGLISH "\"",
+    {"labels", TT_OPT_STRING, offsetof(Options, labels), .def = ENGLISH,
      .help = "the characters in class order; texts are lower-cased"},
     {"blank", TT_OPT_INT, offsetof(Options, blank), .def = "0", .flags = TT_OPT_RANGED, .min = 0, .max = 1 << 20,
      .help = "the class of labels that means no character; as the loss's"},
