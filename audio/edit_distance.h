@@ -19,7 +19,8 @@ static inline int64_t tt_edits_distance(const TtEdits *e)
 {
     return e->substitutions + e->insertions + e->deletions;
 }
-/* Distance over reference, a fraction that can be above 1; without any reference symbol 0 or, with insertions, infinity. */
+/* Distance over reference, a fraction that can be above 1; without any reference symbol 0 or, with insertions,
+ * infinity. */
 double tt_edits_rate(const TtEdits *e);
 
 /* Each adds its counts to *SUM. Time O(n m), memory O(min(n, m)); TT_EINTERNAL when there is none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audio/vocabulary.c - texts to classes and back. The table of capital letters is our own because towlower depends on the
- * locale, and a run must not. */
+/* audio/vocabulary.c - texts to classes and back. The table of capital letters is our own because towlower depends on
+ * the locale, and a run must not. */
 #include "audio/vocabulary.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audio/vocabulary.h - the characters that a speech model can write: the option `labels` of the audio_manifest data set,
- * one character (code point) a class, in class order. */
+/* audio/vocabulary.h - the characters that a speech model can write: the option `labels` of the audio_manifest data
+ * set, one character (code point) a class, in class order. */
 #ifndef TT_AUDIO_VOCABULARY_H
 #define TT_AUDIO_VOCABULARY_H
 
@@ -27,8 +27,8 @@ TtStatus tt_vocabulary_new(const TtNode *where, const char *labels, int64_t blan
 int64_t tt_vocabulary_class(const TtVocabulary *v, uint32_t code);
 
 /* The classes of a text, lower-cased as Python's str.lower() does it (all of Unicode; a capital sigma at the end of a
- * word is a final one), into OUT, which has room for strlen(TEXT). TT_EDATA begins with WHERE ("train.tsv:12") and names
- * the character that is no class or the blank's. */
+ * word is a final one), into OUT, which has room for strlen(TEXT). TT_EDATA begins with WHERE ("train.tsv:12") and
+ * names the character that is no class or the blank's. */
 TtStatus tt_vocabulary_encode(const TtVocabulary *v, const char *text, const char *where, int64_t *out,
                               int64_t *n) TT_NODISCARD;
 /* The text of N classes, each below v->classes; the blank is left out. */

@@ -6,8 +6,10 @@
 #include <math.h>
 
 #include "kernels/ops/shape.h"
+#include "tensor/assignment.h"
 
 enum { MOST = TT_SI_SNR_SOURCES };
+_Static_assert((int)MOST <= (int)TT_ASSIGNMENT_MOST, "more sources than can be assigned");
 #define SMALL_REFERENCE 1e-8
 #define SMALL_POWER 1e-12 /* silence stays finite */
 
@@ -66,28 +68,12 @@ static double ratio(const Gram *g, int i, int j)
     return 10 * log10(target) - 10 * log10(noise);
 }
 
-/* The order of the largest sum: for every set of references already given away, the best that the remaining estimates
- * can do. */
 static void best_order(const Gram *g, int n, int order[MOST])
 {
-    double best[1 << MOST], value[MOST][MOST];
-    int choice[1 << MOST], all = (1 << n) - 1;
+    double value[MOST * MOST];
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) value[i][j] = ratio(g, i, j);
-    best[all] = 0, choice[all] = -1;
-    for (int taken = all - 1; taken >= 0; taken--) {
-        int i = __builtin_popcount((unsigned)taken);
-        choice[taken] = -1;
-        for (int j = 0; j < n; j++) {
-            if (taken >> j & 1) continue;
-            double v = value[i][j] + best[taken | 1 << j];
-            if (choice[taken] < 0 || v > best[taken]) best[taken] = v, choice[taken] = j;
-        }
-    }
-    for (int i = 0, taken = 0; i < n; i++) {
-        order[i] = choice[taken];
-        taken |= 1 << order[i];
-    }
+        for (int j = 0; j < n; j++) value[i * n + j] = ratio(g, i, j);
+    tt_best_assignment(n, value, order);
 }
 
 void tt_si_snr_measure(const float *est, const float *ref, int64_t frames, int sources, bool fixed_order, TtSiSnr *out)
