@@ -7,6 +7,7 @@ ifeq ($(origin CC),default)
 CC     := gcc
 endif
 PREFIX ?= /usr/local
+PYTHON ?= python3
 VERSION := 0.1.0
 
 PKGS := yaml-0.1 libjpeg libpng zlib jansson libxxhash libarchive libzip libprotobuf-c cairo
@@ -203,8 +204,9 @@ lint: deps-test  ## formatting, static analysis, rules of the tree
 	    --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -I. -DTT_X86 \
 	    $(filter-out tests/%,$(SRC_DIRS)) bin
 
-parity: all  ## compare with PyTorch: needs torch, torchvision, safetensors, tensorboard in python3
-	python3 scripts/parity.py --ttrain $(B)/ttrain
+parity: all tests  ## compare with PyTorch: PYTHON=python3 needs torch, torchvision, torchaudio, safetensors, tensorboard
+	$(PYTHON) scripts/parity.py --ttrain $(B)/ttrain
+	$(PYTHON) scripts/parity_sound.py --build $(B)
 
 bench: all  ## speed of the demo's training step and loader
 	$(B)/ttrain bench step configs/fashion-mnist-resnet.yaml --steps 50 --json

@@ -108,12 +108,18 @@ class Speech:
         return model
 
     def batch(self, samples, features, rng):
-        xs = [features(clip[None])[0] for clip, _ in samples]
+        xs = [features(clip[None]) for clip, _ in samples]
+        xs = [x[0] if x.dim() == 3 else x for x in xs]  # (bins or 1, time)
         longest = max(x.shape[1] for x in xs)
         return (
             torch.stack([F.pad(x, (0, longest - x.shape[1])) for x in xs]), [y for _, y in samples],
-            [x.shape[1] // 2 + 1 for x in xs],
+            [self.out_frames(x.shape[1]) for x in xs],
         )
+
+    def out_frames(self, n):
+        if self.config["model"].get("input_type", "waveform") == "waveform":
+            n = (n + 90 - 250) // 160 + 1
+        return n // 2 + 1
 
     def loss(self, model, batch):
         x, targets, lengths = batch
