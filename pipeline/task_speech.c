@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audio/ctc_decode.h"
 #include "audio/edit_distance.h"
 #include "data/audio_manifest.h"
 #include "pipeline/json.h"
@@ -15,26 +16,15 @@ static TtStatus begin(const TtSession *s, TtValidation *v)
     return TT_OK;
 }
 
-/* The best class of each frame (the lowest of equals), repeats merged, blanks dropped. */
-static int64_t greedy(const float *rows, int64_t frames, int64_t classes, int64_t blank, int64_t *out)
-{
-    int64_t n = 0, before = -1;
-    for (int64_t t = 0; t < frames; t++) {
-        int64_t best = 0;
-        const float *row = rows + t * classes;
-        for (int64_t c = 1; c < classes; c++)
-            if (row[c] > row[best]) best = c;
-        if (best != before && best != blank) out[n++] = best;
-        before = best;
-    }
-    return n;
-}
-
 static TtStatus add_sample(TtValidation *v, const TtVocabulary *vocabulary, const TtBatch *b, const TtNetOutput *o,
                            int i, TtArena *arena)
 {
     int64_t *heard = TT_NEWN(arena, int64_t, o->frames);
-    int64_t n = greedy(o->logits + i * o->frames * o->classes, o->lengths[i], o->classes, vocabulary->blank, heard);
+    TtLogProbs x = {.data = o->logits + i * o->frames * o->classes,
+                    .frames = o->lengths[i],
+                    .stride = o->classes,
+                    .classes = o->classes};
+    int64_t n = tt_ctc_greedy(&x, vocabulary->blank, heard, NULL, NULL);
     const int64_t *target = (const int64_t *)b->targets.data + i * b->targets.shape.dims[1];
     char *text = tt_vocabulary_decode(vocabulary, heard, n, arena);
     char *reference = tt_vocabulary_decode(vocabulary, target, b->lengths[TT_PART_TARGET][i], arena);
