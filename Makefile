@@ -136,6 +136,11 @@ $(TOOLS): $(B)/tests/%: $(B)/obj/tests/tools/%.o $(LIB)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(LIB) $(ALL_LDLIBS)
 
+# bench/NAME.c: programs that measure one thing.
+$(B)/bench/%: $(B)/obj/bench/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(ALL_LDLIBS)
+
 # tests/fuzz/fuzz_NAME.c: with libFuzzer as fuzz/NAME (`make fuzz`), or only its corpus as tests/replay_NAME.
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZERS    := $(FUZZ_NAMES:%=$(B)/fuzz/%)

@@ -7,9 +7,6 @@
  * the given ones. That takes 3 products a sample instead of 2s + 1. */
 #include "models/wavernn.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "models/nn.h"
 #include "models/rnn.h"
 
@@ -18,24 +15,9 @@ int64_t tt_wavernn_samples(const TtWaveRnn *o, int64_t frames)
     return frames < o->kernel_size ? 0 : (frames - o->kernel_size + 1) * o->hop_length;
 }
 
-/* torch.nn.Conv1d over (N,T,C), no padding: weight (out, in, kernel). */
 static TtVal conv1d(TtGraph *g, TtVal x, const char *name, int64_t out, int64_t kernel, bool bias)
 {
-    TtShape s = tt_shape(g, x);
-    double bound = 1 / sqrt((double)(s.dims[2] * kernel));
-    TtInit init = {TT_INIT_UNIFORM, -bound, bound};
-    TtDType t = tt_graph_autocast(g) ? TT_BF16 : tt_graph_ftype(g);
-    if (!tt_graph_ok(g)) return TT_NONE;
-    tt_graph_push(g, "%s", name);
-    TtVal w = tt_param(g, "weight", TT_SHAPE(out, s.dims[2], kernel), init);
-    TtVal b = bias ? tt_param(g, "bias", TT_SHAPE(out), init) : TT_NONE;
-    w = tt_cast(g, tt_reshape(g, w, TT_SHAPE(out, s.dims[2], 1, kernel)), t);
-    x = tt_cast(g, tt_reshape(g, x, TT_SHAPE(s.dims[0], 1, s.dims[1], s.dims[2])), t);
-    TtConv2dAttrs a = {.stride = {1, 1}, .dilation = {1, 1}, .groups = 1};
-    TtVal y = tt_conv2d_op(g, x, w, b.id ? tt_cast(g, b, t) : b, &a);
-    tt_graph_pop(g);
-    s = tt_shape(g, y);
-    return tt_val_ok(y) ? tt_reshape(g, y, TT_SHAPE(s.dims[0], s.dims[2], s.dims[3])) : y;
+    return tt_conv1d(g, x, name, .out = (int)out, .kernel = (int)kernel, .no_bias = !bias);
 }
 
 static TtVal res_block(TtGraph *g, TtVal x)
@@ -75,11 +57,13 @@ static TtVal repeat(TtGraph *g, TtVal x, int64_t s)
     return tt_reshape(g, x, TT_SHAPE(d.dims[0], d.dims[1] * s, d.dims[2]));
 }
 
-/* The weights (S,1,3,1) of three frames for each of a frame's S samples: sums of W, which has 2S + 1. Sample p of a
- * frame meets W[j] at place p + j - S of the stretched signal, counted from the frame's first. */
-static TtVal frame_weights(TtGraph *g, TtVal w, int64_t s)
+/* Sample p of a frame meets w[j] at place p + j - S of the stretched signal, counted from the frame's first. */
+TtVal tt_wavernn_stretch_weights(TtGraph *g, int which, int64_t s)
 {
     int64_t taps = 2 * s + 1;
+    tt_graph_push(g, "upsample.upsample_layers.%d", 2 * which + 1);
+    TtVal w = tt_param(g, "weight", TT_SHAPE(1, 1, 1, taps), (TtInit){TT_INIT_CONST, 1.0 / (double)taps, 0});
+    tt_graph_pop(g);
     float *sum = TT_NEWN(tt_graph_arena(g), float, 3 * s * taps);
     for (int64_t p = 0; p < s; p++)
         for (int64_t j = 0; j < taps; j++) sum[(p * 3 + (p + j) / s) * taps + j] = 1;
@@ -91,38 +75,53 @@ static TtVal frame_weights(TtGraph *g, TtVal w, int64_t s)
 static TtVal stretch(TtGraph *g, TtVal x, int which, int64_t s)
 {
     TtShape d = tt_shape(g, x);
+    TtVal w = tt_wavernn_stretch_weights(g, which, s);
     if (!tt_graph_ok(g)) return TT_NONE;
-    tt_graph_push(g, "upsample_layers.%d", 2 * which + 1);
-    TtInit mean = {TT_INIT_CONST, 1.0 / (double)(2 * s + 1), 0};
-    TtVal w = tt_param(g, "weight", TT_SHAPE(1, 1, 1, 2 * s + 1), mean);
     TtConv2dAttrs a = {.stride = {1, 1}, .padding = {1, 0}, .dilation = {1, 1}, .groups = 1};
-    x = tt_conv2d_op(g, tt_reshape(g, x, TT_SHAPE(d.dims[0], d.dims[1], d.dims[2], 1)), frame_weights(g, w, s), TT_NONE,
-                     &a); /* (N,T,C,S) */
-    tt_graph_pop(g);
+    x = tt_conv2d_op(g, tt_reshape(g, x, TT_SHAPE(d.dims[0], d.dims[1], d.dims[2], 1)), w, TT_NONE, &a); /* (N,T,C,S) */
     if (!tt_graph_ok(g)) return TT_NONE;
     return tt_reshape(g, tt_permute(g, x, (int[]){0, 1, 3, 2}), TT_SHAPE(d.dims[0], d.dims[1] * s, d.dims[2]));
 }
 
-void tt_wavernn_upsample(TtGraph *g, const TtWaveRnn *o, TtVal spec, TtVal *mel, TtVal *aux)
+static int64_t product(const TtInts *scales)
 {
-    int64_t frames = tt_dim(g, spec, 1), indent = (o->kernel_size - 1) / 2 * o->hop_length, scale = 1;
-    *mel = *aux = TT_NONE;
-    if (!tt_graph_ok(g)) return;
-    for (int i = 0; i < o->upsample_scales.n; i++) scale *= o->upsample_scales.v[i];
+    int64_t p = 1;
+    for (int i = 0; i < scales->n; i++) p *= scales->v[i];
+    return p;
+}
+
+/* What the options and a length must fulfil. */
+static bool acceptable(TtGraph *g, const TtWaveRnn *o, int64_t frames)
+{
+    int64_t scale = product(&o->upsample_scales);
     if (scale != o->hop_length || o->kernel_size % 2 == 0)
-        tt_graph_fail(g, TT_ECONFIG,
-                      "wavernn: the product of upsample_scales is %lld and hop_length %lld; kernel_size is "
-                      "%lld and has to be odd",
-                      (long long)scale, (long long)o->hop_length, (long long)o->kernel_size);
+        tt_graph_fail(
+            g, TT_ECONFIG,
+            "wavernn: the product of upsample_scales is %lld and hop_length %lld; kernel_size is %lld and has "
+            "to be odd",
+            (long long)scale, (long long)o->hop_length, (long long)o->kernel_size);
     else if (frames < o->kernel_size)
         tt_graph_fail(g, TT_ECONFIG, "wavernn: %lld frames; the convolution over %lld needs as many", (long long)frames,
                       (long long)o->kernel_size);
-    if (!tt_graph_ok(g)) return;
+    return tt_graph_ok(g);
+}
+
+TtVal tt_wavernn_features(TtGraph *g, const TtWaveRnn *o, TtVal spec)
+{
+    if (!tt_graph_ok(g) || !acceptable(g, o, tt_dim(g, spec, 1))) return TT_NONE;
     tt_graph_push(g, "upsample");
-    *aux = repeat(g, tt_cast(g, mel_resnet(g, o, spec), tt_graph_ftype(g)), scale);
-    for (int i = 0; i < o->upsample_scales.n; i++) spec = stretch(g, spec, i, o->upsample_scales.v[i]);
-    *mel = tt_slice(g, spec, 1, indent, tt_wavernn_samples(o, frames), 1);
+    TtVal x = tt_cast(g, mel_resnet(g, o, spec), tt_graph_ftype(g));
     tt_graph_pop(g);
+    return x;
+}
+
+void tt_wavernn_upsample(TtGraph *g, const TtWaveRnn *o, TtVal spec, TtVal *mel, TtVal *aux)
+{
+    int64_t frames = tt_dim(g, spec, 1), indent = (o->kernel_size - 1) / 2 * o->hop_length;
+    *mel = TT_NONE;
+    *aux = repeat(g, tt_wavernn_features(g, o, spec), o->hop_length);
+    for (int i = 0; i < o->upsample_scales.n; i++) spec = stretch(g, spec, i, o->upsample_scales.v[i]);
+    if (tt_graph_ok(g)) *mel = tt_slice(g, spec, 1, indent, tt_wavernn_samples(o, frames), 1);
 }
 
 /* X with the auxiliary features of place I of four behind it. */

@@ -19,6 +19,11 @@ typedef struct TtWaveRnn {
 /* Samples that a spectrogram of FRAMES frames stands for: (frames - kernel_size + 1) * hop_length; 0 when too short. */
 int64_t tt_wavernn_samples(const TtWaveRnn *o, int64_t frames);
 
+/* Of SPEC (N,F,n_freq): the residual network's features (N,F - kernel_size + 1,n_output). */
+TtVal tt_wavernn_features(TtGraph *g, const TtWaveRnn *o, TtVal spec);
+/* The weights (S,1,3,1) of three frames for each of a frame's S samples, from the 2S + 1 of the convolution behind a
+ * stretch by S (torchaudio's upsample_layers): sample p is the sum of w[p][d] times frame - 1 + d. */
+TtVal tt_wavernn_stretch_weights(TtGraph *g, int which, int64_t s);
 /* Of SPEC (N,F,n_freq), with T = tt_wavernn_samples(F): MEL (N,T,n_freq) and AUX (N,T,n_output), torchaudio's
  * UpsampleNetwork. */
 void tt_wavernn_upsample(TtGraph *g, const TtWaveRnn *o, TtVal spec, TtVal *mel, TtVal *aux);

@@ -4,7 +4,8 @@
 
 In float64, with the inputs and parameters of tests/support/values.h: logits in training and in evaluation, and two
 numbers of every gradient in training. Then the names and shapes of the default model's state dict as a hash
-(see make_model_values.py).
+(see make_model_values.py), and what `infer` generates when the last layer's weights are so large that there is nothing
+to draw.
 """
 import textwrap
 
@@ -40,6 +41,33 @@ def fnv(text):
     return h
 
 
+SURE = dict(upsample_scales=[2, 3], n_classes=32, hop_length=6, n_res_block=1, n_rnn=37, n_fc=70, kernel_size=3, n_freq=7,
+            n_hidden=6, n_output=13)
+FACTOR, SURE_FRAMES = 2.0**17, 11
+
+
+def generate():
+    net = torchaudio.models.WaveRNN(**SURE).double().eval()
+    for i, p in enumerate(net.parameters()):
+        p.data.copy_(pattern(p.shape, i + 20))
+    net.fc3.weight.data *= FACTOR
+    net.fc3.bias.data *= 0
+    closest = [float("inf")]
+
+    def margin(logits, dim):
+        top = logits.topk(2, dim).values
+        closest[0] = min(closest[0], float((top[:, 0] - top[:, 1]).min()))
+        return softmax(logits, dim=dim)
+
+    softmax, torch.nn.functional.softmax = torch.nn.functional.softmax, margin
+    with torch.no_grad():
+        samples, _ = net.infer(pattern((1, SURE_FRAMES, SURE["n_freq"]), 2).transpose(1, 2))
+    classes = ((samples + 1) * (SURE["n_classes"] - 1) / 2).round().long().flatten().tolist()
+    assert closest[0] > 40, closest  # the second best class has a probability below 1e-17
+    text = ", ".join(map(str, classes))
+    print("\n    ".join(textwrap.wrap(f"static const int32_t sure_classes[] = {{{text}}};", 112)))
+
+
 def main():
     print("/* SPDX-License-Identifier: Apache-2.0 */")
     print("/* scripts/make_wavernn_values.py's output: torchaudio's WaveRNN in float64. */")
@@ -65,6 +93,7 @@ def main():
     lines = "".join(f"{key} ({','.join(map(str, value.shape))})\n" for key, value in state.items())
     print(f"static const uint64_t default_hash = 0x{fnv(lines):016x}u;")
     print(f"enum {{ DEFAULT_TENSORS = {len(state)} }};")
+    generate()
 
 
 main()

@@ -9,6 +9,25 @@
 
 enum { TT_SUM_LANES = 16 };
 
+/* M of 16 lanes in and out of memory; the others are 0 and not written. */
+static inline void tt_lanes_load(float *restrict v, const float *p, int64_t m)
+{
+    if (m >= TT_SUM_LANES) {
+        memcpy(v, p, TT_SUM_LANES * sizeof *v);
+        return;
+    }
+    memset(v, 0, TT_SUM_LANES * sizeof *v);
+    if (m > 0) memcpy(v, p, (size_t)m * sizeof *v);
+}
+
+static inline void tt_lanes_save(float *p, const float *restrict v, int64_t m)
+{
+    if (m >= TT_SUM_LANES)
+        memcpy(p, v, TT_SUM_LANES * sizeof *v);
+    else
+        memcpy(p, v, (size_t)m * sizeof *v);
+}
+
 static inline double tt_lanes_total(const float lane[TT_SUM_LANES])
 {
     double sum = 0;

@@ -30,8 +30,14 @@ static void pack(const Loop *l, const float *w, const float *b)
         for (int64_t col = 0; col < l->columns; col++) {
             int64_t row = source_row(l, p, col);
             l->bias[p * l->columns + col] = b && row >= 0 ? b[row] : 0;
-            for (int64_t k = 0; k < l->r.h; k++) to[k * l->columns + col] = row >= 0 ? w[row * l->r.h + k] : 0;
         }
+        /* A cache line of each row of w_hh at a time. */
+        for (int64_t k0 = 0; k0 < l->r.h; k0 += TT_REC_LANES)
+            for (int64_t col = 0; col < l->columns; col++) {
+                int64_t row = source_row(l, p, col);
+                for (int64_t k = k0; k < TT_MIN(k0 + TT_REC_LANES, l->r.h); k++)
+                    to[k * l->columns + col] = row >= 0 ? w[row * l->r.h + k] : 0;
+            }
     }
 }
 

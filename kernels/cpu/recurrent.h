@@ -9,10 +9,10 @@
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/panel.h"
-#include "tensor/vmath.h"
 #include "kernels/ops/recurrent.h"
+#include "tensor/vmath.h"
 
 /* The sizes of one call. */
 typedef struct TtRec {
@@ -89,22 +89,6 @@ static inline TtRecShare tt_rec_share(const TtRec *r, bool by_units, int64_t pan
     int64_t i = omp_get_thread_num(), all = omp_get_num_threads();
     if (by_units) return (TtRecShare){0, r->n, panels * i / all, panels * (i + 1) / all, all > 1};
     return (TtRecShare){r->n * i / all, r->n * (i + 1) / all, 0, panels, false};
-}
-
-/* M of 16 lanes in and out of memory; the others are 0 and not written. */
-static inline void tt_lanes_load(float *restrict v, const float *p, int64_t m)
-{
-    if (m >= TT_REC_LANES) {
-        memcpy(v, p, TT_REC_LANES * sizeof *v);
-        return;
-    }
-    memset(v, 0, TT_REC_LANES * sizeof *v);
-    if (m > 0) memcpy(v, p, (size_t)m * sizeof *v);
-}
-
-static inline void tt_lanes_save(float *p, const float *restrict v, int64_t m)
-{
-    memcpy(p, v, (size_t)TT_MIN(m, (int64_t)TT_REC_LANES) * sizeof *v);
 }
 
 #endif
