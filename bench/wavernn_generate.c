@@ -70,8 +70,8 @@ static TtStatus run(const Settings *s)
     TtParamSet *params = tt_params_new(TT_F32);
     size_t samples = (size_t)(s->frames * s->hop), values = (size_t)(s->frames * o.n_freq);
     TtWaveRnnUtterance *u = calloc((size_t)s->voices, sizeof *u);
-    float *spec = malloc(values * sizeof *spec);
-    int32_t *classes = malloc((size_t)s->voices * samples * sizeof *classes);
+    float *spec = calloc(values, sizeof *spec);
+    int32_t *classes = calloc((size_t)s->voices * samples, sizeof *classes);
     TtRng r = tt_rng(1, TT_RNG_SYNTHETIC, 0, 0, 0);
     for (size_t i = 0; i < values; i++) spec[i] = tt_rng_float(&r);
     for (int64_t i = 0; i < s->voices; i++)
