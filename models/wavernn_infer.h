@@ -25,6 +25,7 @@ typedef struct TtWaveRnnInfer {
 /* Draw each sample from softmax(logits), given those before it: class c is fed back as 2 c / (n_classes - 1) - 1 (which
  * is infer's for powers of two, and what training feeds for all), the first step gets 0. Options are checked as
  * tt_wavernn_forward checks them (TT_ECONFIG); no memory is TT_EINTERNAL. */
-TtStatus tt_wavernn_generate(const TtWaveRnn *o, const TtWaveRnnInfer *with, const TtWaveRnnUtterance *u, int n) TT_NODISCARD;
+TtStatus tt_wavernn_generate(const TtWaveRnn *o, const TtWaveRnnInfer *with, const TtWaveRnnUtterance *u,
+                             int n) TT_NODISCARD;
 
 #endif
