@@ -246,7 +246,7 @@ static TtStatus read_entries(Lines *l, TtArpa *a, int order, uint32_t count, Ent
 static TtStatus read_model(Lines *l, TtArpa *a)
 {
     uint32_t counts[TT_ARPA_ORDER];
-    char heading[16];
+    char heading[32];
     bool more = true;
     TT_TRY(read_counts(l, a, counts));
     for (int order = 1; order <= a->order; order++) {
