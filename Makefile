@@ -185,7 +185,7 @@ san: deps-test  ## the tests under AddressSanitizer, UndefinedBehaviorSanitizer 
 	@KILLS=$${KILLS:-1} $(MAKE) --no-print-directory B=build/san SAN=1 test
 
 # Only what has threads of its own: the sanitizer does not know OpenMP's.
-TSAN_TESTS := test_loader test_loader_errors
+TSAN_TESTS := test_loader test_loader_errors test_audio_draws
 tsan: deps-test  ## the loader's tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory B=build/tsan SAN=thread $(TSAN_TESTS:%=build/tsan/tests/%)
 	@scripts/run_tests.sh build/tsan $(TSAN_TESTS:%=build/tsan/tests/%)

@@ -53,6 +53,7 @@ typedef struct Ffmpeg {
     int64_t used;      /* of f->frame */
     int64_t first_pts; /* of frame 0, in samples */
     bool has_pts, ended;
+    bool broken; /* an error has been told: nothing here can be trusted before it is opened anew */
 
     const uint8_t *order; /* where the file's channels are in FFmpeg's frames; NULL: in their places */
     struct AVMD5 *md5;    /* of a FLAC stream that is read from its start; else NULL */
@@ -403,7 +404,7 @@ static TtStatus open_link(TtAudioReader *r)
 {
     Ffmpeg *f = r->state;
     f->source = r->source;
-    f->ended = false;
+    f->ended = f->io_failed = false;
     f->done = f->skip = 0;
     if (f->links) {
         f->source = tt_source_part(&r->source, f->links[f->link].offset, f->links[f->link].size);
@@ -478,7 +479,11 @@ static TtStatus take(TtAudioReader *r, float *out, int64_t stride, int64_t max, 
 
 static TtStatus ffmpeg_read(TtAudioReader *r, float *out, int64_t stride, int64_t max, int64_t *n)
 {
-    return take(r, out, stride, max, n);
+    Ffmpeg *f = r->state;
+    if (f->broken) return TT_FAIL(TT_EDATA, "%s: reading goes on after an error only from a new place", r->name);
+    TtStatus st = take(r, out, stride, max, n);
+    f->broken = st != TT_OK;
+    return st;
 }
 
 /* Samples to decode before a place so that what follows is bit for bit what decoding from the start would give; -1 for
@@ -535,7 +540,7 @@ static TtStatus rewind_link(TtAudioReader *r)
     return open_link(r);
 }
 
-static TtStatus ffmpeg_seek(TtAudioReader *r, int64_t frame)
+static TtStatus go_to(TtAudioReader *r, int64_t frame)
 {
     Ffmpeg *f = r->state;
     int64_t warm = preroll(f->format->streams[f->stream]->codecpar->codec_id), n;
@@ -557,6 +562,15 @@ static TtStatus ffmpeg_seek(TtAudioReader *r, int64_t frame)
         return TT_FAIL(TT_EDATA, "%s: frame %lld is beyond the end: there are %lld", r->name, (long long)frame,
                        (long long)r->position);
     return TT_OK;
+}
+
+static TtStatus ffmpeg_seek(TtAudioReader *r, int64_t frame)
+{
+    Ffmpeg *f = r->state;
+    TtStatus st = f->broken ? rewind_link(r) : TT_OK;
+    if (st == TT_OK) st = go_to(r, frame);
+    f->broken = st != TT_OK;
+    return st;
 }
 
 static void ffmpeg_close(TtAudioReader *r)

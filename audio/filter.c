@@ -120,7 +120,7 @@ TtStatus tt_loudness(TtAudio *a, int64_t sample_rate, const char *name, double *
             const double l = block > 0 ? bias + 10 * log10(block) : -INFINITY;
             if (l > gate_absolute && l > gate) sum += block, n++;
         }
-        loudness = bias + 10 * log10(sum / (double)n);
+        loudness = n > 0 ? bias + 10 * log10(sum / (double)n) : (double)NAN;
         gate = loudness - 10;
     }
     *lkfs = loudness;
@@ -136,6 +136,7 @@ static const TtOption loudness_options[] = {TT_OPTION_SAMPLE_RATE(Loudness), {0}
 static TtStatus loudness_apply(const void *o, TtTransformArgs *a)
 {
     double lkfs;
+    tt_audio_expect_rate(a->audio, ((const Loudness *)o)->sample_rate, "Loudness", a->name);
     TT_TRY(tt_loudness(a->audio, ((const Loudness *)o)->sample_rate, a->name, &lkfs));
     TT_TRY(tt_audio_resize(a->audio, 1, 1, 1, false));
     a->audio->data[0] = (float)lkfs;

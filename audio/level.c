@@ -107,7 +107,7 @@ int64_t tt_mulaw_encode(float x, int classes)
     const float mu = (float)(classes - 1), sign = x > 0 ? 1.0f : x < 0 ? -1.0f : 0.0f;
     const float y = sign * log1pf(mu * fabsf(x)) / log1pf(mu);
     const float c = (y + 1) / 2 * mu + 0.5f;
-    return fabsf(c) < 0x1p62f ? (int64_t)c : 0;
+    return fabsf(c) < 0x1p62f ? (int64_t)c : 0; /* NaN and what no integer holds */
 }
 
 float tt_mulaw_decode(float c, int classes)

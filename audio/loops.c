@@ -11,8 +11,16 @@
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)
 
-enum { LANES = TT_BAND_LANES };
-typedef float V __attribute__((vector_size(4 * LANES), aligned(4)));
+/* Sums run in 16 lanes at every level, in as many registers as that takes. */
+#if defined(__AVX512F__)
+enum { WIDTH = 16, ROWS = 4 };
+#elif defined(__AVX2__)
+enum { WIDTH = 8, ROWS = 4 };
+#else
+enum { WIDTH = 4, ROWS = 2 };
+#endif
+enum { LANES = TT_BAND_LANES, PARTS = LANES / WIDTH };
+typedef float V __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
 
 static void power(const float *restrict z, size_t n, float scale, float *restrict y)
 {
@@ -24,46 +32,44 @@ static void magnitude(const float *restrict z, size_t n, float scale, float *res
     for (size_t i = 0; i < n; i++) y[i] = __builtin_sqrtf(z[2 * i] * z[2 * i] + z[2 * i + 1] * z[2 * i + 1]) * scale;
 }
 
-/* Four rows share each load of the weights. */
-static void bands4(const TtBands *b, const float *x, size_t x_stride, float *y, size_t y_stride)
+/* Some rows share each load of the weights. */
+static inline void band_rows(const TtBands *b, const float *x, size_t x_stride, int rows, float *y, size_t y_stride)
 {
     for (int g = 0; g < b->groups; g++) {
         const float *w = b->w + b->at[g], *p = x + b->start[g];
-        V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-        for (int32_t k = 0; k < b->count[g]; k++, p++, w += LANES) {
-            const V v = *(const V *)(const void *)w;
-            s0 += v * p[0], s1 += v * p[x_stride], s2 += v * p[2 * x_stride], s3 += v * p[3 * x_stride];
+        V s[ROWS][PARTS] = {0};
+        for (int32_t k = 0; k < b->count[g]; k++, p++, w += LANES)
+            for (int h = 0; h < PARTS; h++) {
+                const V v = *(const V *)(w + h * WIDTH);
+                for (int r = 0; r < rows; r++) s[r][h] += v * p[(size_t)r * x_stride];
+            }
+        const int left = b->n_out - g * LANES;
+        for (int r = 0; r < rows; r++) {
+            float *q = y + (size_t)r * y_stride + (size_t)g * LANES;
+            if (left >= LANES)
+                memcpy(q, s[r], sizeof s[r]);
+            else
+                memcpy(q, s[r], sizeof(float) * (size_t)left);
         }
-        const size_t m = sizeof(float) * (size_t)TT_MIN(b->n_out - g * LANES, LANES);
-        float *q = y + (size_t)g * LANES;
-        memcpy(q, &s0, m), memcpy(q + y_stride, &s1, m), memcpy(q + 2 * y_stride, &s2, m);
-        memcpy(q + 3 * y_stride, &s3, m);
     }
 }
 
 static void bands(const TtBands *b, const float *x, size_t x_stride, size_t rows, float *y, size_t y_stride)
 {
     size_t r = 0;
-    for (; r + 4 <= rows; r += 4) bands4(b, x + r * x_stride, x_stride, y + r * y_stride, y_stride);
-    for (; r < rows; r++)
-        for (int g = 0; g < b->groups; g++) {
-            const float *w = b->w + b->at[g], *p = x + r * x_stride + b->start[g];
-            V s = {0};
-            for (int32_t k = 0; k < b->count[g]; k++, w += LANES) s += *(const V *)(const void *)w * p[k];
-            memcpy(y + r * y_stride + (size_t)g * LANES, &s,
-                   sizeof(float) * (size_t)TT_MIN(b->n_out - g * LANES, LANES));
-        }
+    for (; r + ROWS <= rows; r += ROWS) band_rows(b, x + r * x_stride, x_stride, ROWS, y + r * y_stride, y_stride);
+    for (; r < rows; r++) band_rows(b, x + r * x_stride, x_stride, 1, y + r * y_stride, y_stride);
 }
 
 static void dots(const float *x, const int32_t *start, const float *w, size_t taps, size_t n, float *y)
 {
     for (size_t i = 0; i < n; i++, w += taps) {
         const float *p = x + start[i];
-        V s = {0};
+        V s[PARTS] = {0};
         for (size_t k = 0; k < taps; k += LANES)
-            s += *(const V *)(const void *)(w + k) * *(const V *)(const void *)(p + k);
+            for (int h = 0; h < PARTS; h++) s[h] += *(const V *)(w + k + h * WIDTH) * *(const V *)(p + k + h * WIDTH);
         float l[LANES];
-        memcpy(l, &s, sizeof l);
+        memcpy(l, s, sizeof l);
         for (int h = LANES / 2; h > 0; h /= 2)
             for (int k = 0; k < h; k++) l[k] += l[k + h];
         y[i] = l[0];

@@ -93,7 +93,10 @@ extern const TtOption tt_window_options[];
 
 /* Fill in the defaults that depend on other options, then the transform. HOP_PART: hop_length's default is
  * win_length // HOP_PART. Options that a transform does not have must stand at their defaults. */
-TtStatus tt_spec_init(TtSpecArgs *a, int hop_part, const TtNode *node, TtStft *s, TtArena *arena) TT_NODISCARD;
+TtStatus tt_spec_init(TtSpecArgs *a, int hop_part, const TtNode *node, TtAudioStft *s, TtArena *arena) TT_NODISCARD;
+
+/* Features depend on the rate, which is an argument of its own as in torchaudio; warn (once) when the clip has another. */
+void tt_audio_expect_rate(const TtAudio *a, int64_t sample_rate, const char *who, const char *name);
 
 /* Give the clip what stands in the scratch. */
 static inline TtStatus tt_audio_take(TtTransformArgs *a, TtStatus status)

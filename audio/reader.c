@@ -193,7 +193,6 @@ TtStatus tt_audio_seek(TtAudioReader *r, int64_t frame)
     if (r->info.frames >= 0 && frame > r->info.frames)
         return TT_FAIL(TT_EDATA, "%s: frame %lld is beyond the end: there are %lld", r->name, (long long)frame,
                        (long long)r->info.frames);
-    if (frame == r->position) return TT_OK;
     TT_TRY(r->backend->seek(r, frame));
     r->position = frame;
     return TT_OK;

@@ -19,7 +19,7 @@ static const double mfcc_top_db = 80, db_least = 1e-10;
 typedef struct Spectrogram {
     TtSpecArgs spec;
     double power;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } Spectrogram;
 
 static const TtOption spectrogram_options[] = {
@@ -59,7 +59,7 @@ const TtTransformDef tt_transform_Spectrogram = {
 typedef struct InverseSpectrogram {
     TtSpecArgs spec;
     int64_t length;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } InverseSpectrogram;
 
 static const TtOption inverse_options[] = {
@@ -100,7 +100,7 @@ const TtTransformDef tt_transform_InverseSpectrogram = {
 typedef struct Centroid {
     int64_t sample_rate;
     TtSpecArgs spec;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } Centroid;
 
 static const TtOption centroid_options[] = {TT_OPTION_SAMPLE_RATE(Centroid),
@@ -120,6 +120,7 @@ static TtStatus centroid_apply(const void *o, TtTransformArgs *a)
 {
     const Centroid *c = o;
     TtAudio *spec = &a->scratch->audio;
+    tt_audio_expect_rate(a->audio, c->sample_rate, "SpectralCentroid", a->name);
     TT_TRY(tt_audio_stft(&c->stft, 1, NULL, a->audio, spec, a->scratch, "SpectralCentroid", a->name));
     const int64_t rows = spec->channels * spec->frames;
     TT_TRY(tt_audio_resize(a->audio, spec->channels, spec->frames, 1, false));
@@ -243,7 +244,9 @@ static TtStatus mel_scale_check(void *o, const TtNode *node, TtArena *arena)
 
 static TtStatus mel_scale_apply(const void *o, TtTransformArgs *a)
 {
-    return multiply(&((const MelScale *)o)->bank, a, "MelScale");
+    const MelScale *m = o;
+    tt_audio_expect_rate(a->audio, m->sample_rate, "MelScale", a->name);
+    return multiply(&m->bank, a, "MelScale");
 }
 
 const TtTransformDef tt_transform_MelScale = {
@@ -264,7 +267,7 @@ typedef struct Mel {
     double power;
     Filters filters;
     const TtNode *onesided;
-    TtStft stft; /* derived, as is the bank */
+    TtAudioStft stft; /* derived, as is the bank */
     TtBands bank;
 } Mel;
 
@@ -283,11 +286,12 @@ static TtStatus mel_check(void *o, const TtNode *node, TtArena *arena)
     Mel *m = o;
     m->spec.onesided = true;
     TT_TRY(tt_spec_init(&m->spec, 2, node, &m->stft, arena));
-    return filters_init(&m->filters, tt_stft_bins(&m->stft), m->sample_rate, node, &m->bank, arena);
+    return filters_init(&m->filters, tt_audio_stft_bins(&m->stft), m->sample_rate, node, &m->bank, arena);
 }
 
 static TtStatus mel_run(const Mel *m, TtTransformArgs *a, const char *who)
 {
+    tt_audio_expect_rate(a->audio, m->sample_rate, who, a->name);
     return tt_audio_take(
         a, tt_audio_stft(&m->stft, m->power, &m->bank, a->audio, &a->scratch->audio, a->scratch, who, a->name));
 }
@@ -415,7 +419,7 @@ static TtStatus lfcc_check(void *o, const TtNode *node, TtArena *arena)
     if (c->n_lfcc > c->n_filter)
         return TT_FAIL_AT_KEY(node, "n_lfcc", "n_lfcc (%lld) must not be greater than n_filter (%lld)",
                               (long long)c->n_lfcc, (long long)c->n_filter);
-    const int bins = tt_stft_bins(&c->spec.stft);
+    const int bins = tt_audio_stft_bins(&c->spec.stft);
     if ((double)c->n_filter * TT_MAX(bins, (double)c->n_lfcc) > 1 << 28)
         return TT_FAIL_AT_KEY(node, "n_filter", "%lld filters of %d bins are too many", (long long)c->n_filter, bins);
     tt_linear_bank(&c->bank, bins, c->f_min, c->f_max, (int)c->n_filter, c->sample_rate, arena);
@@ -426,6 +430,7 @@ static TtStatus lfcc_check(void *o, const TtNode *node, TtArena *arena)
 static TtStatus lfcc_apply(const void *o, TtTransformArgs *a)
 {
     const Lfcc *c = o;
+    tt_audio_expect_rate(a->audio, c->sample_rate, "LFCC", a->name);
     TT_TRY(tt_audio_take(a, tt_audio_stft(&c->spec.stft, c->spec.power, &c->bank, a->audio, &a->scratch->audio,
                                           a->scratch, "LFCC", a->name)));
     return cepstrum(&c->dct, c->log_lf, a, "LFCC");

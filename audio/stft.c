@@ -9,7 +9,7 @@
 
 enum { BATCH = 16 }; /* frames worked on at a time: one a lane of the widest vectors */
 
-TtStatus tt_stft_init(TtStft *s, const float *window, int win_length, TtStftNorm norm, TtArena *arena)
+TtStatus tt_audio_stft_init(TtAudioStft *s, const float *window, int win_length, TtStftNorm norm, TtArena *arena)
 {
     double energy = 0;
     for (int i = 0; i < win_length; i++) energy += (double)window[i] * (double)window[i];
@@ -21,23 +21,23 @@ TtStatus tt_stft_init(TtStft *s, const float *window, int win_length, TtStftNorm
     return tt_fft_shared(s->n_fft, &s->fft);
 }
 
-int tt_stft_bins(const TtStft *s)
+int tt_audio_stft_bins(const TtAudioStft *s)
 {
     return s->onesided ? s->n_fft / 2 + 1 : s->n_fft;
 }
 
-static int64_t side(const TtStft *s)
+static int64_t side(const TtAudioStft *s)
 {
     return s->center ? s->n_fft / 2 : 0;
 }
 
-int64_t tt_stft_frames(const TtStft *s, int64_t samples)
+int64_t tt_audio_stft_frames(const TtAudioStft *s, int64_t samples)
 {
     const int64_t padded = samples + 2 * s->pad + 2 * side(s);
     return padded < s->n_fft ? 0 : (padded - s->n_fft) / s->hop + 1;
 }
 
-static TtStatus check_length(const TtStft *s, int64_t samples, const char *who, const char *name)
+static TtStatus check_length(const TtAudioStft *s, int64_t samples, const char *who, const char *name)
 {
     const int64_t inner = samples + 2 * s->pad, edge = side(s);
     const int64_t least = !s->center                        ? s->n_fft
@@ -46,13 +46,13 @@ static TtStatus check_length(const TtStft *s, int64_t samples, const char *who, 
                           : s->pad_mode == TT_PAD_REPLICATE ? 1
                                                             : 0;
     /* An odd n_fft with nothing but padding is one sample short. */
-    if (inner >= least && tt_stft_frames(s, samples) > 0) return TT_OK;
+    if (inner >= least && tt_audio_stft_frames(s, samples) > 0) return TT_OK;
     return TT_FAIL(TT_EDATA, "%s: %lld samples are too few for %s with n_fft %d; it needs %lld", name,
                    (long long)samples, who, s->n_fft, (long long)(TT_MAX(least, s->n_fft - 2 * edge) - 2 * s->pad));
 }
 
 /* The waveform with its padding; INNER counts the outer zeros in. */
-static void put_padded(const TtStft *s, const float *x, int64_t samples, float *to)
+static void put_padded(const TtAudioStft *s, const float *x, int64_t samples, float *to)
 {
     const int64_t edge = side(s), inner = samples + 2 * s->pad;
     float *p = to + edge;
@@ -78,9 +78,9 @@ typedef struct Work {
     int64_t z_stride, p_stride;
 } Work;
 
-static TtStatus get_work(const TtStft *s, int64_t wave, TtTransformScratch *scratch, Work *w)
+static TtStatus get_work(const TtAudioStft *s, int64_t wave, TtTransformScratch *scratch, Work *w)
 {
-    const int64_t half = s->n_fft / 2 + 1, full = tt_stft_bins(s);
+    const int64_t half = s->n_fft / 2 + 1, full = tt_audio_stft_bins(s);
     *w = (Work){.z_stride = 2 * half, .p_stride = full};
     const size_t sizes[] = {
         tt_aligned(sizeof(float) * (size_t)wave), tt_aligned(sizeof(float) * (size_t)(BATCH * w->z_stride)),
@@ -105,9 +105,9 @@ static void mirror(float *row, int n, bool complex)
     }
 }
 
-static void put_complex(const TtStft *s, const Work *w, int rows, float *out)
+static void put_complex(const TtAudioStft *s, const Work *w, int rows, float *out)
 {
-    const int bins = tt_stft_bins(s);
+    const int bins = tt_audio_stft_bins(s);
     for (int r = 0; r < rows; r++, out += 2 * bins) {
         memcpy(out, w->z + r * w->z_stride, sizeof(float) * (size_t)w->z_stride);
         if (s->scale != 1) tt_audio_loops()->scale(out, (size_t)w->z_stride, s->scale);
@@ -115,7 +115,7 @@ static void put_complex(const TtStft *s, const Work *w, int rows, float *out)
     }
 }
 
-static void put_power(const TtStft *s, double power, const Work *w, int rows, float *out)
+static void put_power(const TtAudioStft *s, double power, const Work *w, int rows, float *out)
 {
     const TtAudioLoops *l = tt_audio_loops();
     const size_t half = (size_t)s->n_fft / 2 + 1;
@@ -131,15 +131,15 @@ static void put_power(const TtStft *s, double power, const Work *w, int rows, fl
     }
 }
 
-TtStatus tt_audio_stft(const TtStft *s, double power, const TtBands *bands, const TtAudio *in, TtAudio *out,
+TtStatus tt_audio_stft(const TtAudioStft *s, double power, const TtBands *bands, const TtAudio *in, TtAudio *out,
                        TtTransformScratch *scratch, const char *who, const char *name)
 {
     const bool complex = isnan(power);
-    const int bins = tt_stft_bins(s), width = bands ? bands->n_out : bins;
+    const int bins = tt_audio_stft_bins(s), width = bands ? bands->n_out : bins;
     Work w;
     TT_TRY(tt_audio_check_wave(in, who, name));
     TT_TRY(check_length(s, in->frames, who, name));
-    const int64_t frames = tt_stft_frames(s, in->frames);
+    const int64_t frames = tt_audio_stft_frames(s, in->frames);
     TT_TRY(tt_audio_resize(out, in->channels, frames, width, complex));
     TT_TRY(get_work(s, in->frames + 2 * s->pad + 2 * side(s), scratch, &w));
     out->sample_rate = in->sample_rate;
@@ -163,11 +163,12 @@ TtStatus tt_audio_stft(const TtStft *s, double power, const TtBands *bands, cons
 /* ---- inverse */
 
 /* Windowed frames added up in WAVE and squared windows in COVER; both (n_fft + hop * (frames - 1)). */
-static void overlap_add(const TtStft *s, const float *x, int64_t frames, const Work *w, float *cover)
+static void overlap_add(const TtAudioStft *s, const float *x, int64_t frames, const Work *w, float *cover)
 {
     const TtAudioLoops *l = tt_audio_loops();
     const size_t n = (size_t)s->n_fft, total = n + (size_t)(s->hop * (frames - 1));
-    const int64_t stride = 2 * (int64_t)tt_stft_bins(s); /* the half that a whole spectrum repeats is not looked at */
+    const int64_t stride =
+        2 * (int64_t)tt_audio_stft_bins(s); /* the half that a whole spectrum repeats is not looked at */
     const float by = 1 / (s->scale * (float)s->n_fft);
     memset(w->wave, 0, sizeof(float) * total);
     memset(cover, 0, sizeof(float) * total);
@@ -182,14 +183,14 @@ static void overlap_add(const TtStft *s, const float *x, int64_t frames, const W
     }
 }
 
-TtStatus tt_audio_istft(const TtStft *s, int64_t length, const TtAudio *in, TtAudio *out, TtTransformScratch *scratch,
-                        const char *who, const char *name)
+TtStatus tt_audio_istft(const TtAudioStft *s, int64_t length, const TtAudio *in, TtAudio *out,
+                        TtTransformScratch *scratch, const char *who, const char *name)
 {
     const bool given = length != TT_NULL_INT;
-    if (!in->is_complex || in->bins != tt_stft_bins(s))
+    if (!in->is_complex || in->bins != tt_audio_stft_bins(s))
         return TT_FAIL(TT_ECONFIG,
                        "%s needs a complex spectrogram of %d bins (Spectrogram with power: null), not %s of %d (%s)",
-                       who, tt_stft_bins(s), in->is_complex ? "one" : "real values", in->bins, name);
+                       who, tt_audio_stft_bins(s), in->is_complex ? "one" : "real values", in->bins, name);
     if (in->frames < 1) return TT_FAIL(TT_EDATA, "%s: %s has no frames to work on", name, who);
     const int64_t total = s->n_fft + s->hop * (in->frames - 1), start = side(s);
     int64_t end = given ? start + length + 2 * s->pad : total - start;

@@ -171,6 +171,7 @@ static TtStatus apply(const void *o, TtTransformArgs *a)
     int index = 0, boot = 0, keep = 0;
     int64_t pos = 0, at = 0, last = 0;
     TT_TRY(tt_audio_check_wave(in, "Vad", a->name));
+    tt_audio_expect_rate(in, v->sample_rate, "Vad", a->name);
     TT_TRY(get_state(v, in->channels, a->scratch, &s));
     for (at = v->window_len; at < in->frames && !triggered; at += v->period) {
         pos = at;

@@ -93,7 +93,7 @@ const TtTransformDef tt_transform_TimeStretch = {
 typedef struct Pitch {
     int64_t sample_rate, n_steps, bins_per_octave;
     TtSpecArgs spec;
-    TtStft stft; /* derived, as are rate and resampling */
+    TtAudioStft stft; /* derived, as are rate and resampling */
     double rate;
     TtResampleArgs resample;
 } Pitch;
@@ -131,6 +131,7 @@ static TtStatus pitch_apply(const void *o, TtTransformArgs *a)
     const int64_t frames = x->frames;
     const int rate = x->sample_rate;
     const TtResampler *r;
+    tt_audio_expect_rate(x, p->sample_rate, "PitchShift", a->name);
     TT_TRY(tt_audio_take(a, tt_audio_stft(&p->stft, NAN, NULL, x, spare, a->scratch, "PitchShift", a->name)));
     if (p->rate != 1)
         TT_TRY(tt_audio_take(a, tt_phase_vocoder(x, p->rate, p->stft.hop, spare, a->scratch, "PitchShift", a->name)));
@@ -171,7 +172,7 @@ typedef struct GriffinLim {
     int64_t n_iter, length;
     double power, momentum;
     bool rand_init;
-    TtStft stft; /* derived */
+    TtAudioStft stft; /* derived */
 } GriffinLim;
 
 static const TtOption griffin_options[] = {

@@ -15,7 +15,7 @@ double tt_bessel_i0(double x)
     return sum;
 }
 
-static double value(TtWindow kind, double t, double a, double b)
+static double value(TtWindowKind kind, double t, double a, double b)
 {
     const double turn = 2 * M_PI * t;
     switch (kind) {
@@ -29,7 +29,7 @@ static double value(TtWindow kind, double t, double a, double b)
     return 1;
 }
 
-void tt_window(TtWindow kind, int64_t n, bool periodic, double a, double b, float *out)
+void tt_window(TtWindowKind kind, int64_t n, bool periodic, double a, double b, float *out)
 {
     const double period = periodic ? (double)n : (double)(n - 1);
     for (int64_t i = 0; i < n; i++) out[i] = n == 1 ? 1.0f : (float)value(kind, (double)i / period, a, b);

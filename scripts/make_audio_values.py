@@ -74,6 +74,16 @@ def run(chain, x):
     return x
 
 
+def mixed(text, x):
+    """Two waveforms: "@add_noise CHANNELS SNR", "@fftconvolve CHANNELS SAMPLES MODE"."""
+    what, channels, *rest = text[1:].split()
+    if what == "add_noise":
+        y = sound(int(channels), x.shape[-1], 0.3, x.shape[-1] // 3).double()
+        return torchaudio.functional.add_noise(x, y.expand_as(x), torch.full(x.shape[:1], float(rest[0]), dtype=torch.double))
+    y = sound(int(channels), int(rest[0]), 0.3, int(rest[0]) // 3).double()
+    return T.FFTConvolve(rest[1])(x, y)
+
+
 class Writer:
     def __init__(self):
         self.lines, self.blob = [], bytearray()
@@ -83,7 +93,8 @@ class Writer:
         x = sound(channels, n, scale, quiet)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            y = run(yaml.safe_load(text), x if single else x.double())
+            x = x if single else x.double()
+            y = mixed(text, x) if text[0] == "@" else run(yaml.safe_load(text), x)
         if y.dim() < 2:  # one value a clip
             y = y.reshape(1, -1)
         complex_ = y.is_complex()
@@ -252,14 +263,25 @@ def waveforms(w):
                          " measure_duration: 0.06, measure_smooth_time: 0.3, hp_filter_freq: 80, lp_filter_freq: 3000,"
                          " hp_lifter_freq: 120, lp_lifter_freq: 1500", 9000)):
         if quiet < 20000 or args:  # nothing at all is left of a clip without speech
-            w.add("[{Vad: {sample_rate: 8000, %s}}]" % args, channels=1 + (quiet == 0), n=16001, rate=8000, quiet=quiet,
+            w.add("[{Vad: {sample_rate: 8000, %s}}]" % args, channels=1 + (quiet == 0 or args == "pre_trigger_time: 0.1"), n=16001, rate=8000, quiet=quiet,
                   every=97, single=True)
     w.add("[{Loudness: {sample_rate: 8000}}]", channels=2, n=9000, rate=8000, scale=0.3)
     w.add("[{Loudness: {sample_rate: 4410}}]", channels=5, n=3001, rate=4410, scale=0.02)
 
 
+def mixes(w):
+    for channels, snr in ((1, 7.5), (2, 0), (2, -20), (1, 60)):
+        w.add("@add_noise %d %g" % (channels, snr), channels=2, n=501)
+    for mode in ("full", "valid", "same"):
+        for n, m in ((500, 77), (77, 500), (1, 9), (9, 1), (300, 300), (3001, 40)):
+            w.add("@fftconvolve 1 %d %s" % (m, mode), n=n, every=1 if n < 3000 else 7)
+    w.add("@fftconvolve 2 50 full", channels=2, n=200)
+    w.add("@fftconvolve 2 50 full", channels=1, n=200)
+    w.add("@fftconvolve 1 50 same", channels=2, n=200)
+
+
 if __name__ == "__main__":
     writer = Writer()
-    for part in (spectra, inverses, mels, features, waveforms):
+    for part in (spectra, inverses, mels, features, waveforms, mixes):
         part(writer)
     writer.write()

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "audio/reader.h"
@@ -420,6 +421,35 @@ static void test_ogg(void **state)
     tt_audio_free(&a);
 }
 
+/* The file gets shorter under the reader, then it is whole again. */
+static void test_shrinks(void **state)
+{
+    static const char *const files[] = {"voice.opus", "cbr.mp3", "adts.aac", "16.flac"};
+    TtAudio a = {0};
+    for (int i = 0; i < TT_COUNT(files); i++) {
+        Bytes b = load(files[i]);
+        const char *path = in_dir(*state, "%s", files[i]);
+        TtAudioReader *r;
+        put_file(path, b.p, b.n);
+        assert_int_equal(tt_audio_open(path, &r), TT_OK);
+        assert_int_equal(tt_audio_read(r, INT64_MAX, &a), TT_OK);
+        int64_t frames = a.frames;
+        assert_int_equal(truncate(path, 50), 0);
+        expect_error(tt_audio_seek(r, 5), TT_EDATA, path, NULL);
+        expect_error(tt_audio_read(r, 5, &a), TT_EDATA, path, NULL);
+        FILE *f = fopen(path, "r+");
+        assert_non_null(f);
+        assert_int_equal(fwrite(b.p, 1, b.n, f), b.n);
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(tt_audio_seek(r, 5), TT_OK);
+        assert_int_equal(tt_audio_read(r, INT64_MAX, &a), TT_OK);
+        assert_int_equal(a.frames, frames - 5);
+        tt_audio_close(r);
+        free(b.p);
+    }
+    tt_audio_free(&a);
+}
+
 /* The name says nothing, the content everything. */
 static void test_names(void **state)
 {
@@ -445,9 +475,13 @@ static void test_names(void **state)
 int main(void)
 {
 #ifdef TT_FFMPEG
-    const struct CMUnitTest tests[] = {TEST(test_decode), TEST(test_length), TEST(test_seek), TEST(test_seek_to_end),
-                                       TEST(test_g722),   TEST(test_cut),    TEST(test_flip), TEST(test_flac),
-                                       TEST(test_mp3),    TEST(test_ogg),    TEST(test_names)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_decode), TEST(test_length),
+        TEST(test_seek),   TEST(test_seek_to_end),
+        TEST(test_g722),   TEST(test_cut),
+        TEST(test_flip),   TEST(test_flac),
+        TEST(test_mp3),    TEST(test_ogg),
+        TEST(test_names),  cmocka_unit_test_setup_teardown(test_shrinks, temp_setup, temp_teardown)};
 #else
     const struct CMUnitTest tests[] = {TEST(test_left_out)};
 #endif

@@ -3,12 +3,14 @@
  *
  * A kernel of one frame is a matrix product on (N*T,I). One channel at a time is bound by memory, not by arithmetic, and
  * has kernels of its own. Everything else is a picture of height 1, and the transposed convolution is the gradient op of
- * such a picture. All of these are views: nothing of x's size is copied. */
+ * such a picture. All of these are views: nothing of x's size is copied, but for strides over so few channels that x is
+ * small. */
 #include "kernels/ops/conv1d.h"
 
 #include "kernels/ops/binary.h"
 #include "kernels/ops/conv.h"
 #include "kernels/ops/matmul.h"
+#include "kernels/ops/pad.h"
 #include "kernels/ops/shape.h"
 
 static bool check_attrs(TtGraph *g, const char *what, const TtConv1dAttrs *a)
@@ -20,7 +22,7 @@ static bool check_attrs(TtGraph *g, const char *what, const TtConv1dAttrs *a)
     return false;
 }
 
-/* Whether the shapes fit: I input channels of weight axis IN_AXIS times IN_FACTOR. */
+/* Whether x, weight and bias fit each other. */
 static bool check_shapes(TtGraph *g, const char *what, TtVal x, TtVal w, TtVal b, int64_t groups, bool transposed)
 {
     TtShape xs = tt_shape(g, x), ws = tt_shape(g, w), bs = tt_shape(g, b);
@@ -59,6 +61,29 @@ static TtConv2dAttrs picture_attrs(const TtConv1dAttrs *a)
     return (TtConv2dAttrs){{1, a->stride}, {0, a->padding}, {1, a->dilation}, a->groups};
 }
 
+/* oneDNN fills up a vector of input channels, at a cost of 20 where a waveform has one. With a stride over FEW channels
+ * the S frames of a stride become channels instead: x, padded, is (N, frames / S, S * I) as it lies, the kernel of K
+ * frames is one of K / S, rounded up, and the stride is 1. */
+enum { FEW = 4 };
+
+static bool can_fold(const TtConv1dAttrs *a, int64_t channels, int64_t taps)
+{
+    return channels <= FEW && taps > 1 && a->stride > 1 && a->dilation == 1 && a->groups == 1 && a->padding < taps;
+}
+
+static TtVal fold_strides(TtGraph *g, TtVal x, TtVal *w, TtConv1dAttrs *a, int64_t out_frames)
+{
+    TtShape xs = tt_shape(g, x), ws = tt_shape(g, *w);
+    int64_t s = a->stride, taps = (ws.dims[2] + s - 1) / s, rows = out_frames - 1 + taps;
+    x = tt_pad_axis(g, x, TT_PAD_CONSTANT, 0, 1, a->padding, rows * s - xs.dims[1] - a->padding);
+    x = tt_reshape(g, x, TT_SHAPE(xs.dims[0], rows, s * xs.dims[2]));
+    TtVal v = tt_pad_axis(g, *w, TT_PAD_CONSTANT, 0, 2, 0, taps * s - ws.dims[2]);
+    v = tt_permute(g, tt_reshape(g, v, TT_SHAPE(ws.dims[0], ws.dims[1], taps, s)), (int[]){0, 3, 1, 2});
+    *w = tt_reshape(g, v, TT_SHAPE(ws.dims[0], s * ws.dims[1], taps));
+    a->stride = 1, a->padding = 0;
+    return x;
+}
+
 TtVal tt_conv1d_op(TtGraph *g, TtVal x, TtVal w, TtVal b, const TtConv1dAttrs *a)
 {
     if (!tt_graph_ok(g) || !check_attrs(g, "conv1d", a) || !check_shapes(g, "conv1d", x, w, b, a->groups, false))
@@ -75,9 +100,12 @@ TtVal tt_conv1d_op(TtGraph *g, TtVal x, TtVal w, TtVal b, const TtConv1dAttrs *a
         return tt_emit1(g, &tt_op_depthwise_conv1d, a, (TtVal[]){x, w, b}, b.id ? 3 : 2);
     if (ws.dims[2] == 1 && a->stride == 1 && a->padding == 0 && a->groups == 1)
         return tt_linear_op(g, x, tt_reshape(g, w, TT_SHAPE(ws.dims[0], ws.dims[1])), b);
-    TtConv2dAttrs p = picture_attrs(a);
+    TtConv1dAttrs how = *a;
+    int64_t frames = room / a->stride + 1;
+    if (can_fold(a, xs.dims[2], ws.dims[2])) x = fold_strides(g, x, &w, &how, frames);
+    TtConv2dAttrs p = picture_attrs(&how);
     TtVal y = tt_conv2d_op(g, as_picture(g, x), as_area(g, w), b, &p);
-    return tt_reshape(g, y, TT_SHAPE(xs.dims[0], room / a->stride + 1, ws.dims[0]));
+    return tt_reshape(g, y, TT_SHAPE(xs.dims[0], frames, ws.dims[0]));
 }
 
 TtVal tt_conv_transpose1d_op(TtGraph *g, TtVal x, TtVal w, TtVal b, const TtConvTranspose1dAttrs *a)

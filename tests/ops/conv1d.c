@@ -84,10 +84,18 @@ static void check_general(void)
     check("conv1d, stride 2 with a rest", (TtConv1dAttrs){2, 3, 1, 1}, TT_SHAPE(3, 12, 3), TT_SHAPE(7, 3, 5), 1e-5);
     check("conv1d, dilated, groups", (TtConv1dAttrs){1, 4, 3, 2}, TT_SHAPE(2, 11, 6), TT_SHAPE(4, 3, 4), 1e-5);
     check("conv1d of one channel", (TtConv1dAttrs){8, 8, 1, 1}, TT_SHAPE(2, 61, 1), TT_SHAPE(12, 1, 16), 1e-5);
+    check("conv1d of one channel, uneven", (TtConv1dAttrs){8, 2, 1, 1}, TT_SHAPE(2, 61, 1), TT_SHAPE(5, 1, 13), 1e-5);
+    check("conv1d of one channel, short kernel", (TtConv1dAttrs){7, 0, 1, 1}, TT_SHAPE(2, 22, 1), TT_SHAPE(5, 1, 3),
+          1e-5);
+    check("conv1d of two channels, one frame", (TtConv1dAttrs){2, 4, 1, 1}, TT_SHAPE(2, 1, 2), TT_SHAPE(3, 2, 5), 1e-5);
+    check("conv1d of one channel, much padding", (TtConv1dAttrs){3, 9, 1, 1}, TT_SHAPE(1, 7, 1), TT_SHAPE(2, 1, 4),
+          1e-5);
+    check("conv1d of one channel, no samples", (TtConv1dAttrs){2, 1, 1, 1}, TT_SHAPE(0, 7, 1), TT_SHAPE(2, 1, 4), 1e-5);
     check("conv1d 1x1", (TtConv1dAttrs){1, 0, 1, 1}, TT_SHAPE(2, 5, 17), TT_SHAPE(9, 17, 1), 1e-5);
     check("conv1d 1x1, stride 3", (TtConv1dAttrs){3, 0, 1, 1}, TT_SHAPE(2, 5, 4), TT_SHAPE(3, 4, 1), 1e-5);
     check("conv1d of nothing", (TtConv1dAttrs){1, 0, 1, 1}, TT_SHAPE(0, 7, 5), TT_SHAPE(4, 5, 3), 1e-5);
-    TtConv1dAttrs wide = {2, 2, 2, 2}, pointwise = {1, 0, 1, 1};
+    TtConv1dAttrs wide = {2, 2, 2, 2}, pointwise = {1, 0, 1, 1}, encoder = {4, 3, 1, 1};
+    CHECK_TORCH(encoder, build_bias, encoder, TT_SHAPE(2, 21, 1), TT_SHAPE(3, 1, 6), 3);
     CHECK_TORCH(wide, build_bias, wide, TT_SHAPE(2, 9, 4), TT_SHAPE(6, 2, 3), 6);
     CHECK_TORCH(pointwise, build_bias, pointwise, TT_SHAPE(2, 3, 5), TT_SHAPE(4, 5, 1), 4);
     TtCheckInput x = {TT_SHAPE(2, 6, 8), TT_BF16}, w = {TT_SHAPE(4, 8, 3), TT_BF16}, b = {TT_SHAPE(4), TT_BF16};
@@ -96,6 +104,15 @@ static void check_general(void)
                              &wide,
                              3,
                              {x, {TT_SHAPE(4, 4, 3), TT_BF16}, b},
+                             2e-2,
+                             .threads = 1e-2,
+                             .numeric = -1});
+    TtCheckInput wave = {TT_SHAPE(2, 21, 1), TT_BF16}, few = {TT_SHAPE(4, 1, 6), TT_BF16};
+    tt_op_check(&(TtOpCheck){"conv1d of one channel, bfloat16",
+                             build_bias,
+                             &encoder,
+                             3,
+                             {wave, few, b},
                              2e-2,
                              .threads = 1e-2,
                              .numeric = -1});

@@ -81,6 +81,19 @@ static void expect_long(void)
     tt_op_check(&k);
 }
 
+/* A run that diverges has to be seen, zero_infinity or not; a class that is not in the target does not matter. */
+static void expect_nan(void)
+{
+    static double x[8] = {-1, NAN, -2, -1, -1, -1, -1, -1}, label = 1, other = 2, one = 1, two = 2, nan_loss = NAN;
+    Case c = {.a = {.zero_infinity = true}};
+    TtOpCheck k = batch("NaN", &c, TT_SHAPE(1, 2, 4), 1);
+    k.in[0].values = x, k.in[1].values = &label, k.in[2].values = &two, k.in[3].values = &one, k.in[4].values = &one;
+    tt_op_expect(&k, &nan_loss, 1, 0);
+    static const double without = 1.4485552860679487; /* -log(e^-2 + e^-3 + e^-3) */
+    k.in[1].values = &other;
+    tt_op_expect(&k, &without, 1, 1e-6);
+}
+
 static void expect_bad(const char *what, const double *labels, double frames, double length)
 {
     Case c = {{.blank = 2}};
@@ -118,6 +131,7 @@ void tt_test_op_ctc_loss(void **state)
     expect("zero_infinity", (TtCtcAttrs){.zero_infinity = true}, TT_SHAPE(3, 4, 3), 3,
            (Torch){ignored_x, many, few, fit, ignored_loss, ignored_dx});
     expect_long();
+    expect_nan();
     check("ctc_loss", TT_SHAPE(3, 9, 5), 4);
     check("ctc_loss, two classes", TT_SHAPE(2, 8, 2), 3);
     check("ctc_loss of one frame and no labels", TT_SHAPE(2, 1, 3), 0);
