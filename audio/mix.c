@@ -18,13 +18,18 @@ static double energy(const float *x, int64_t n)
     return sum;
 }
 
+double tt_snr_gain(const float *x, const float *noise, int64_t n, double snr)
+{
+    const double power = energy(noise, n);
+    return power > 0 ? sqrt(energy(x, n) / power) * pow(10, -snr / 20) : 0;
+}
+
 void tt_add_noise(TtAudio *a, const TtAudio *noise, double snr)
 {
     for (int c = 0; c < a->channels; c++) {
         float *x = a->data + c * a->frames;
         const float *y = noise->data + (noise->channels > 1 ? c : 0) * a->frames;
-        const double power = energy(y, a->frames);
-        const float by = power > 0 ? (float)(sqrt(energy(x, a->frames) / power) * pow(10, -snr / 20)) : 0;
+        const float by = (float)tt_snr_gain(x, y, a->frames, snr);
         for (int64_t i = 0; i < a->frames && by != 0; i++) x[i] += by * y[i];
     }
 }

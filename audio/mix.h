@@ -5,6 +5,10 @@
 
 #include "data/transform.h"
 
+/* What NOISE of N samples must be multiplied with to lie SNR dB below X: sqrt(sum x^2 / sum noise^2) * 10^(-snr / 20); 0
+ * where either is silent. */
+double tt_snr_gain(const float *x, const float *noise, int64_t n, double snr);
+
 /* Add NOISE, of the same length and with as many channels or one, to each channel at the signal-to-noise ratio SNR (dB):
  * x + noise * sqrt(sum x^2 / sum noise^2) * 10^(-snr / 20). A channel of silent noise (torchaudio: NaN) stays as it is. */
 void tt_add_noise(TtAudio *a, const TtAudio *noise, double snr);

@@ -90,6 +90,7 @@ TtStatus tt_dataset_load(const TtDataset *d, const TtTransformChain *chain, uint
                          uint64_t position, int64_t index, TtSample *s, TtTransformScratch *scratch, bool *read_failed)
 {
     const bool sound = tt_dataset_media(d) == TT_MEDIA_SOUND;
+    s->index = index;
     TtStatus st = d->def->read(d, index, s);
     if (read_failed) *read_failed = st != TT_OK;
     TT_TRY(st);

@@ -31,6 +31,7 @@ typedef struct TtSample {
     int64_t n_tokens;
     size_t tokens_capacity;
     TtPart parts[TT_PARTS]; /* sound: made by `assemble` after the transforms; data NULL where there is none */
+    int64_t index;          /* in the set */
     int64_t label;          /* class index, or -1 when the set has none */
     char name[1024];        /* the file (and member or row) it came from, for messages and bad_samples.tsv */
     uint8_t *bytes;         /* the encoded file; buffer reused */
@@ -69,6 +70,7 @@ typedef struct TtDatasetDef {
 /* What a data set must know of the job it is read for. Set by the session once the set is open. */
 typedef struct TtDatasetJob {
     bool training;                 /* random offsets; else the start */
+    bool skip_errors;              /* on_error: skip */
     int hop, kernel_size, classes; /* vocoders: of the model */
 } TtDatasetJob;
 

@@ -123,7 +123,9 @@ static TtStatus check_task(const TtSession *s, const TtNode *node, const TtTrans
 static TtStatus describe_job(const TtSession *s, TtDataset *d, const TtNode *node, const TtTransformChain *chain,
                              bool training)
 {
-    d->job = (TtDatasetJob){.training = training, .classes = (int)tt_model_classes(&s->model)};
+    d->job = (TtDatasetJob){.training = training,
+                            .skip_errors = s->config->data.on_error == TT_ON_ERROR_SKIP,
+                            .classes = (int)tt_model_classes(&s->model)};
     if (!s->model.def->vocoder) return TT_OK;
     s->model.def->vocoder(s->model.options, &d->job.hop, &d->job.kernel_size);
     const TtNode *at = node;

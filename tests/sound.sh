@@ -88,6 +88,15 @@ learns vocoder val/loss 3.9
 sed -i 's/lr: 3e-3/lr: 3e-4/' speech.yaml
 learns speech val/loss 2.6
 
+# Mixtures made while training are the same whatever the number of workers.
+mix='data.train={type: separation_mix, path: data/train_voices.tsv, sample_rate: 8000, segment: 0.3}'
+ends 'mixing while training' 0 'done:' separation.yaml name=mix1 "$mix" trainer.epochs=2 data.num_workers=1
+below mix1 val/loss -2
+verdict 'mixing: val/loss falls below -2' $?
+ends 'mixing by three workers' 0 'done:' separation.yaml name=mix3 "$mix" trainer.epochs=2 data.num_workers=3
+[ "$(final mix1)" = "$(final mix3)" ]
+verdict 'mixing: the same bits with other workers' $?
+
 # ---- kinds of job do not mix
 ends 'pictures for a speech model' 2 'image_folder is no data set for wav2letter; it takes audio_manifest' speech.yaml \
     name=x 'data.train={type: image_folder, path: data}'
