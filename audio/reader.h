@@ -9,6 +9,10 @@
 #define TT_AUDIO_READER_H
 
 #include "audio/audio.h"
+#include "tensor/fs.h"
+
+/* What the message of a whole file without any sound ends with; readers fail on one, and so does tt_sound_read. */
+#define TT_AUDIO_EMPTY "there are no samples in this file"
 
 typedef struct TtAudioReader TtAudioReader;
 
@@ -39,5 +43,6 @@ TtStatus tt_audio_decode(const void *bytes, size_t size, const char *name, TtAud
 
 /* A WAV file: 16-bit PCM (values are clipped to [-1, 1]) or float32; atomic (written aside, renamed). */
 TtStatus tt_wav_write(const char *path, const TtAudio *a, bool float32) TT_NODISCARD;
+TtStatus tt_wav_write_as(const char *path, const TtAudio *a, bool float32, TtFsMode mode) TT_NODISCARD;
 
 #endif

@@ -47,6 +47,11 @@ static TtStatus put_frames(TtFsWriter *w, const TtAudio *a, bool float32)
 
 TtStatus tt_wav_write(const char *path, const TtAudio *a, bool float32)
 {
+    return tt_wav_write_as(path, a, float32, TT_FS_ATOMIC);
+}
+
+TtStatus tt_wav_write_as(const char *path, const TtAudio *a, bool float32, TtFsMode mode)
+{
     TT_ASSERT(a->bins == 1 && !a->is_complex && a->channels > 0 && a->channels < 65536 / 4);
     uint32_t sample = float32 ? 4 : 2, frame = sample * (uint32_t)a->channels;
     if (a->frames > (0x7FFFF000 - HEADER) / frame)
@@ -64,7 +69,7 @@ TtStatus tt_wav_write(const char *path, const TtAudio *a, bool float32)
     put16(h + 34, sample * 8);
     put32(h + 40, size);
     TtFsWriter w;
-    TT_TRY(tt_fs_open(&w, path, TT_FS_ATOMIC));
+    TT_TRY(tt_fs_open(&w, path, mode));
     TtStatus st = tt_fs_put(&w, h, sizeof h);
     if (st == TT_OK) st = put_frames(&w, a, float32);
     if (st == TT_OK) return tt_fs_commit(&w);

@@ -144,17 +144,23 @@ static TtStatus average_channels(TtAudio *a)
     return tt_audio_resize(a, 1, n, 1, false); /* smaller: keeps what is there */
 }
 
+TtStatus tt_sound_read(const char *path, int rate, TtSample *s, TtAudio *out)
+{
+    TtTransformScratch scratch = {0};
+    TtStatus st = tt_sample_read_file(s, path);
+    if (st == TT_OK) st = tt_audio_decode(s->bytes, s->bytes_size, path, out);
+    if (st == TT_OK && (out->channels == 0 || out->frames == 0)) st = TT_FAIL(TT_EDATA, "%s: " TT_AUDIO_EMPTY, path);
+    if (st == TT_OK) st = average_channels(out);
+    if (st == TT_OK) st = tt_audio_to_rate(out, rate, &scratch, path);
+    tt_transform_scratch_free(&scratch);
+    return st;
+}
+
 TtStatus tt_manifest_clip(const TtManifest *m, int64_t row, int column, int rate, TtSample *s, TtAudio *out)
 {
     char path[PATH_MAX];
     tt_manifest_path(m, row, column, path, sizeof path);
-    TtTransformScratch scratch = {0};
-    TtStatus st = tt_sample_read_file(s, path);
-    if (st == TT_OK) st = tt_audio_decode(s->bytes, s->bytes_size, path, out);
-    if (st == TT_OK && (out->channels == 0 || out->frames == 0)) st = TT_FAIL(TT_EDATA, "%s: holds no samples", path);
-    if (st == TT_OK) st = average_channels(out);
-    if (st == TT_OK) st = tt_audio_to_rate(out, rate, &scratch, path);
-    tt_transform_scratch_free(&scratch);
+    TtStatus st = tt_sound_read(path, rate, s, out);
     /* The line is as likely to be wrong as the file. */
     if (st == TT_EDATA)
         st = TT_FAIL(st, "%s (listed at %s:%lld)", tt_error_message(), m->path, (long long)m->lines[row]);

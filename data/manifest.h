@@ -29,8 +29,10 @@ const char *tt_manifest_path(const TtManifest *m, int64_t row, int column, char 
 /* Fail with CODE at a row: "FILE:LINE: ...". */
 TtStatus tt_manifest_fail(const TtManifest *m, int64_t row, TtStatus code, const char *fmt, ...) TT_PRINTF(4, 5);
 
-/* A clip as all sets of sound want it: decoded, its channels averaged to one, brought to RATE. FILE is read through S's
- * buffer; the clip becomes OUT (1, frames, 1). Errors name the file and the row. */
+/* A clip as all sets of sound want it: decoded, its channels averaged to one, brought to RATE. The file is read through
+ * S's buffer; the clip becomes OUT (1, frames, 1). Errors name the file. */
+TtStatus tt_sound_read(const char *path, int rate, TtSample *s, TtAudio *out) TT_NODISCARD;
+/* The same of a row's column; errors name the file and the row. */
 TtStatus tt_manifest_clip(const TtManifest *m, int64_t row, int column, int rate, TtSample *s,
                           TtAudio *out) TT_NODISCARD;
 

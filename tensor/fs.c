@@ -116,7 +116,7 @@ TtStatus tt_fs_open(TtFsWriter *w, const char *path, TtFsMode mode)
     strcpy(w->path, path);
     struct stat st;
     int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-    if (mode == TT_FS_NEW) {
+    if (mode != TT_FS_ATOMIC) {
         flags |= O_CREAT | O_EXCL;
     } else if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) {
         w->temp = temp_beside(path);
@@ -177,7 +177,7 @@ TtStatus tt_fs_commit(TtFsWriter *w)
 {
     TtStatus status = TT_OK;
     const char *file = w->temp ? w->temp : w->path;
-    if (!sync_fd(w->fd, file)) status = write_failed("flush", w->path);
+    if (w->mode != TT_FS_UNFLUSHED && !sync_fd(w->fd, file)) status = write_failed("flush", w->path);
     if (close_retry(w->fd) != 0 && status == TT_OK) status = write_failed("close", w->path);
     w->fd = -1;
     if (status == TT_OK && w->temp) {
@@ -202,7 +202,7 @@ void tt_fs_discard(TtFsWriter *w)
     close_retry(w->fd);
     if (w->temp)
         unlink(w->temp);
-    else if (w->mode == TT_FS_NEW)
+    else if (w->mode != TT_FS_ATOMIC)
         unlink(w->path);
     writer_free(w);
 }
@@ -336,6 +336,16 @@ TtStatus tt_fs_sync_dir(const char *path)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return write_failed("open", path);
     TtStatus status = sync_fd(fd, path) ? TT_OK : write_failed("flush", path);
+    close(fd);
+    return status;
+}
+
+TtStatus tt_fs_sync_all(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return write_failed("open", path);
+    TtStatus status =
+        permit(TT_FS_OP_SYNC, path, NULL) && syncfs(fd) == 0 ? TT_OK : write_failed("flush to the disk", path);
     close(fd);
     return status;
 }

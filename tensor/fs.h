@@ -15,7 +15,9 @@ typedef enum TtFsMode {
     /* Replaces PATH in one step when committed. A device or pipe, as in --output /dev/stdout, is written in place. */
     TT_FS_ATOMIC,
     /* Written in place and must not exist yet: for folders that are themselves renamed into place. */
-    TT_FS_NEW
+    TT_FS_NEW,
+    /* The same without a flush of its own: for folders of many files, all flushed at once before the rename. */
+    TT_FS_UNFLUSHED
 } TtFsMode;
 
 typedef struct TtFsWriter {
@@ -46,6 +48,8 @@ TtStatus tt_fs_checksum(const char *path, TtStatus code, uint64_t *size, char di
 
 TtStatus tt_fs_mkdirs(const char *path) TT_NODISCARD; /* as mkdir -p */
 TtStatus tt_fs_sync_dir(const char *path) TT_NODISCARD;
+/* Flush the whole file system that PATH lies on: quicker than thousands of files one by one. */
+TtStatus tt_fs_sync_all(const char *path) TT_NODISCARD;
 TtStatus tt_fs_rename(const char *from, const char *to) TT_NODISCARD; /* and flush TO's folder */
 /* Make LINK point to TARGET (relative to LINK's folder) in one step, whether or not it exists. */
 TtStatus tt_fs_symlink(const char *target, const char *link) TT_NODISCARD;

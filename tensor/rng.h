@@ -19,7 +19,8 @@ typedef enum TtRngPurpose {
     TT_RNG_SPLIT,     /* folds and fractions */
     TT_RNG_SYNTHETIC, /* bench data */
     TT_RNG_CROP,      /* a: epoch, b: sample: which part of a clip */
-    TT_RNG_TEST
+    TT_RNG_TEST,
+    TT_RNG_PREPARE /* a: hash of the data set's name, b: what is drawn, c: which of them */
 } TtRngPurpose;
 
 typedef struct TtRng {
