@@ -415,8 +415,7 @@ static TtStatus open_link(TtAudioReader *r)
     TT_TRY(open_decoder(r));
     use_streaminfo(r);
     TT_TRY(next_frame(r));
-    if (f->ended && !r->info.channels)
-        return TT_FAIL(TT_EDATA, "%s: %s: " TT_AUDIO_EMPTY, r->name, r->info.format);
+    if (f->ended && !r->info.channels) return TT_FAIL(TT_EDATA, "%s: %s: " TT_AUDIO_EMPTY, r->name, r->info.format);
     if (!f->ended) {
         r->info.channels = CHANNELS(f->frame);
         r->info.sample_rate = f->frame->sample_rate;

@@ -112,9 +112,6 @@ static TtStatus asterisk_read(TtPrepare *p, json_t *record)
     TT_TRY(tt_prepare_text(p, a->list, &text));
     int64_t number = 1;
     for (char *line; (line = strsep(&text, "\n")); number++) TT_TRY(read_line(p, number, line));
-    if (a->missing)
-        tt_warn("%s: texts without a recording: %lld, the first in line %lld; left out", a->list, (long long)a->missing,
-                (long long)a->first_missing);
     TT_TRY(tt_clips_check(&a->clips, a->list));
     tt_prepare_record(p, record, VERSION);
     return TT_OK;
@@ -127,11 +124,15 @@ static TtStatus convert(TtPrepare *p, int64_t i)
 
 static TtStatus asterisk_write(TtPrepare *p)
 {
-    TtClips *c = &((Asterisk *)p->impl)->clips;
+    Asterisk *a = p->impl;
+    TtClips *c = &a->clips;
     TT_TRY(tt_prepare_mkdir(p, "wav"));
     TT_TRY(tt_prepare_each(p, "recordings", c->n, convert));
     TT_TRY(tt_clips_list(p, c, "", true));
     tt_clips_summary(p, c, RATE);
+    if (a->missing)
+        tt_warn("%s: texts without a recording: %lld, the first in line %lld; left out", a->list, (long long)a->missing,
+                (long long)a->first_missing);
     return TT_OK;
 }
 

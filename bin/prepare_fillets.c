@@ -37,6 +37,7 @@ typedef struct Mixture {
 typedef struct Fillets {
     TtClips clips; /* Czech first, and in each language by level and as the list has them */
     int64_t ends[LANGUAGES];
+    int64_t missing; /* lines of the two fishes that nobody has recorded */
     const char *scripts;
     Mixture mixtures[MIXTURES];
 } Fillets;
@@ -103,7 +104,7 @@ static TtStatus take_call(Lexer *x, int n, char **arguments)
 /* ---- what there is */
 
 static TtStatus add_line(TtPrepare *p, const Lexer *x, int64_t line, int language, const char *level, const char *id,
-                         const char *font, int64_t *missing)
+                         const char *font)
 {
     Fillets *f = p->impl;
     const int who = strcmp(font, "font_big") == 0 ? BIG : strcmp(font, "font_small") == 0 ? SMALL : -1;
@@ -112,7 +113,7 @@ static TtStatus add_line(TtPrepare *p, const Lexer *x, int64_t line, int languag
         return TT_FAIL(TT_EDATA, "%s:%lld: '%s' cannot be a file's name", x->path, (long long)line, id);
     const char *lang = languages[language], *from;
     if (!tt_prepare_look(p, tt_arena_printf(&p->arena, GAME "sound/%s/%s/%s.ogg", level, lang, id), &from)) {
-        (*missing)++;
+        f->missing++;
         return TT_OK;
     }
     return tt_clips_add(p, &f->clips,
@@ -123,7 +124,7 @@ static TtStatus add_line(TtPrepare *p, const Lexer *x, int64_t line, int languag
                                   .line = line});
 }
 
-static TtStatus read_level(TtPrepare *p, int language, const char *level, int64_t *missing)
+static TtStatus read_level(TtPrepare *p, int language, const char *level)
 {
     const Fillets *f = p->impl;
     const char *path = tt_arena_printf(&p->arena, "%s/%s/dialogs_%s.lua", f->scripts, level, languages[language]);
@@ -139,7 +140,7 @@ static TtStatus read_level(TtPrepare *p, int language, const char *level, int64_
             TT_TRY(take_call(&x, 1, a));
         } else if (take(&x, "dialogId")) {
             TT_TRY(take_call(&x, 3, a));
-            TT_TRY(add_line(p, &x, line, language, level, a[0], a[1], missing));
+            TT_TRY(add_line(p, &x, line, language, level, a[0], a[1]));
         } else {
             return lexer_fail(&x, "a call");
         }
@@ -172,17 +173,14 @@ static TtStatus list_levels(TtPrepare *p, const char *folder, const char ***out,
 static TtStatus read_language(TtPrepare *p, int language, const char *const *levels, int n)
 {
     Fillets *f = p->impl;
-    int64_t before = f->clips.n, missing = 0;
-    for (int i = 0; i < n; i++) TT_TRY(read_level(p, language, levels[i], &missing));
+    const int64_t before = f->clips.n;
+    for (int i = 0; i < n; i++) TT_TRY(read_level(p, language, levels[i]));
     f->ends[language] = f->clips.n;
     if (f->clips.n == before)
         return TT_FAIL(TT_EDATA,
                        "%s: no line of the big or the small fish has a recording " GAME
                        "sound/LEVEL/%s/*.ogg; unpack the Debian package fillets-ng-data-%s too",
                        f->scripts, languages[language], languages[language]);
-    if (missing)
-        fprintf(stderr, "prepare: %s: %lld lines of the two fishes are not recorded\n", languages[language],
-                (long long)missing);
     return TT_OK;
 }
 
@@ -339,8 +337,8 @@ static TtStatus fillets_write(TtPrepare *p)
     TT_TRY(tt_prepare_each(p, "mixtures", MIXTURES, write_mixture));
     int64_t kept = 0, frames = 0;
     for (int64_t i = 0; i < f->clips.n; i++) kept += f->clips.items[i].frames > 0, frames += f->clips.items[i].frames;
-    snprintf(p->summary, sizeof p->summary, "%lld recordings, %.1f minutes, %d mixtures", (long long)kept,
-             (double)frames / RATE / 60, MIXTURES);
+    snprintf(p->summary, sizeof p->summary, "%lld recordings (%lld more lines have none), %.1f minutes, %d mixtures",
+             (long long)kept, (long long)f->missing, (double)frames / RATE / 60, MIXTURES);
     return TT_OK;
 }
 

@@ -7,12 +7,10 @@
 # The four files come from Debian's package dataset-fashion-mnist, which is downloaded and unpacked, not installed. Where
 # that cannot be had, put them into DIR/idx by hand.
 set -eu
+. "${0%/*}/fetch_debian.sh"
 dir=${1:-datasets/fashion-mnist}
-ttrain=${TTRAIN:-build/ttrain}
 names=tshirt,trouser,pullover,dress,coat,sandal,shirt,sneaker,bag,boot
 files="train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz t10k-images-idx3-ubyte.gz t10k-labels-idx1-ubyte.gz"
-
-[ -x "$ttrain" ] || { echo "fetch: $ttrain is not there; run make first, or set TTRAIN" >&2; exit 2; }
 mkdir -p "$dir/idx"
 
 have_all() {
@@ -20,20 +18,8 @@ have_all() {
 }
 
 from_debian() {
-    command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 || return 1
-    tmp=$(mktemp -d "$dir/download.XXXXXX")
-    trap 'rm -rf "$tmp"' EXIT INT TERM
-    chmod 755 "$tmp" # apt downloads as a user of its own
-    echo "fetch: downloading the Debian package dataset-fashion-mnist (31 MB)" >&2
-    (cd "$tmp" && { apt-get download dataset-fashion-mnist >log 2>&1 ||
-                    { apt-get update >log 2>&1 && apt-get download dataset-fashion-mnist >log 2>&1; }; }) || {
-        tail -n 3 "$tmp/log" >&2
-        return 1
-    }
-    dpkg-deb -x "$tmp"/dataset-fashion-mnist_*.deb "$tmp"
-    for f in $files; do mv "$tmp/usr/share/datasets/fashion-mnist/$f" "$dir/idx/$f"; done
-    rm -rf "$tmp"
-    trap - EXIT INT TERM
+    unpack_debian "$dir" '31 MB' dataset-fashion-mnist || return 1
+    for f in $files; do mv "$unpacked/usr/share/datasets/fashion-mnist/$f" "$dir/idx/$f"; done
 }
 
 if ! have_all && ! { from_debian && have_all; }; then

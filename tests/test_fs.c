@@ -110,6 +110,40 @@ static void test_writer(void **state)
     free(missing), free(path);
 }
 
+static int syncs;
+
+static int count_syncs(TtFsOp op, const char *path, const char *target)
+{
+    (void)path, (void)target;
+    syncs += op == TT_FS_OP_SYNC;
+    return op == TT_FS_OP_SYNC ? EIO : 0;
+}
+
+/* Many files, flushed once: none of them asks for a flush, the folder's is made or fails. */
+static void test_unflushed(void **state)
+{
+    char *path = tt_fs_join(*state, "u");
+    TtFsWriter w;
+    tt_fs_test_hook(count_syncs);
+    assert_int_equal(tt_fs_open(&w, path, TT_FS_UNFLUSHED), TT_OK);
+    assert_int_equal(tt_fs_put(&w, "abc", 3), TT_OK);
+    assert_int_equal(tt_fs_commit(&w), TT_OK);
+    assert_int_equal(syncs, 0);
+    assert_content(path, "abc");
+    assert_int_equal(tt_fs_open(&w, path, TT_FS_UNFLUSHED), TT_EINTERNAL); /* exists */
+    assert_int_equal(tt_fs_sync_all(*state), TT_EINTERNAL);
+    assert_int_equal(syncs, 1);
+    assert_non_null(strstr(tt_error_message(), "flush"));
+    tt_fs_test_hook(NULL);
+    assert_int_equal(tt_fs_sync_all(*state), TT_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(tt_fs_open(&w, path, TT_FS_UNFLUSHED), TT_OK);
+    tt_fs_discard(&w);
+    assert_int_equal(temp_entries(*state), 0);
+    assert_int_equal(tt_fs_sync_all(path), TT_EINTERNAL);
+    free(path);
+}
+
 static void test_read(void **state)
 {
     char *path = tt_fs_join(*state, "r"), *data;
@@ -244,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_write, temp_setup, temp_teardown),
         cmocka_unit_test_setup_teardown(test_writer, temp_setup, temp_teardown),
+        cmocka_unit_test_setup_teardown(test_unflushed, temp_setup, temp_teardown),
         cmocka_unit_test_setup_teardown(test_read, temp_setup, temp_teardown),
         cmocka_unit_test_setup_teardown(test_folders, temp_setup, temp_teardown),
         cmocka_unit_test_setup_teardown(test_temps, temp_setup, temp_teardown),
